@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import commands, config_files
+from mcp_memory.integrations import commands
 from mcp_memory.integrations.clients import TITLES, ClientPaths
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
+from mcp_memory.integrations.syntax import read_table
 from mcp_memory.projects.repository_facts import find_repository_facts
 from mcp_memory.text.parsed_values import list_at, table_at, text_at
 
@@ -40,7 +41,7 @@ def why_not_captured(client: str, root: Path) -> str | None:
 
 def _hooks(client: str, folder: Path) -> Iterator[commands.OurCommand]:
     for name in ("settings.json", "hooks.json"):
-        events = table_at(config_files.read_table(folder / name), "hooks")
+        events = table_at(read_table(folder / name), "hooks")
         for event in events:
             for group in list_at(events, event):
                 for handler in list_at(group, "hooks"):

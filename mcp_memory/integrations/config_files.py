@@ -13,12 +13,10 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from mcp_memory.errors import Busy, McpMemoryError, NotFound, PreconditionFailed, Refused
-from mcp_memory.integrations import jsonc, toml
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
-from mcp_memory.integrations.text_file import read, read_text
+from mcp_memory.integrations.text_file import read
 from mcp_memory.models import Etag
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -26,7 +24,6 @@ from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.storage.folders import etag_of, opened_file, opened_root
 from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget
 from mcp_memory.storage.temp_files import NEW_FILE_MODE
-from mcp_memory.text.parsed_values import table_at
 
 MARK = ".mcp-memory-"
 """Precedes the date in a backup's name."""
@@ -36,14 +33,6 @@ _RENAMES = KernelRenames()
 LOCK_S, STALE_S = 5.0, 10.0
 """The time to wait for a client that is writing its file, and the age at which its lock is treated as stale (as in
 `proper-lockfile`, which Claude Code uses)."""
-
-
-def read_table(file: Path) -> dict[str, Any]:
-    """Return a parsed TOML or JSON file; empty if it is missing or broken, because then its client can't load it."""
-    with suppress(McpMemoryError):
-        text = read_text(file)
-        return table_at(toml.value_of(text) if file.suffix == ".toml" else jsonc.value_of(text))
-    return {}
 
 
 def check(change: ConfigChange) -> None:
@@ -60,8 +49,6 @@ def check(change: ConfigChange) -> None:
                 raise Refused(f"{target} belongs to user {facts.st_uid}, not to you", hint=hint)
             if not facts.st_mode & stat.S_IWUSR:
                 raise Refused(f"{target} is read-only", hint=f"chmod u+w {target}, then try again; {by_hand}")
-            if change.brings_secret and facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise Refused(f"{target} can be read by other users", hint=f"chmod go-rwx {target}, then try again")
         folder = next(place for place in target.parents if place.exists())
         is_mine = folder.stat().st_uid == os.geteuid()
         if not os.access(folder, os.W_OK | os.X_OK) or (os.geteuid() == 0 and not is_mine):

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_memory.errors import Refused
-from mcp_memory.integrations.config_entries import ConfigEntry
-from mcp_memory.integrations.own_memory import OwnMemory
+from mcp_memory.integrations.config_entries import ConfigEntry, OwnMemory
 from mcp_memory.integrations.text_file import decode
 
 _STRING = r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'"
@@ -27,34 +26,23 @@ _REFERENCE = re.compile(r"[\"']?(?:Bearer )?\$\{\w+\}[\"']?")
 
 @dataclass(frozen=True, slots=True)
 class ConfigTarget:
-    """A file and its entries. `private`: it contains a secret, so only you may read it. `only_existing`: its program
-    creates it together with other files, and wouldn't if our file were there. `lock`: the folder that its program uses
-    as a lock. `within`: the repository that no link may lead out of. `replaced`: the entries that `install` removes,
-    because the new ones replace them."""
+    """A file and its entries. `lock`: the folder that its program uses as a lock. `within`: the repository that no link
+    may lead out of."""
 
     file: Path
     entries: tuple[ConfigEntry, ...]
-    private: bool = False
-    only_existing: bool = False
     lock: Path | None = None
     within: Path | None = None
-    replaced: tuple[ConfigEntry, ...] = ()
 
-    @property
-    def known(self) -> tuple[ConfigEntry, ...]:
-        """All our entries that may be in the file."""
-        return (*self.entries, *self.replaced)
-
-    def has(self, kind: type[object]) -> bool:
-        """Return whether an entry of that kind may be in the file."""
-        return any(isinstance(entry, kind) for entry in self.known)
+    def has(self, *kinds: type[object]) -> bool:
+        """Return whether an entry of one of these kinds may be in the file."""
+        return any(isinstance(entry, kinds) for entry in self.entries)
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
     """A change of the file's bytes from `old` to `new`; None means no file. `what`: the entries added or removed.
-    `spent`: backups with no content that the new bytes lack. `keeps_old`: whether a backup is made. `brings_secret`:
-    whether only you may read the file."""
+    `spent`: backups with no content that the new bytes lack. `keeps_old`: whether a backup is made."""
 
     target: ConfigTarget
     old: bytes | None
@@ -62,7 +50,6 @@ class ConfigChange:
     what: tuple[str, ...] = ()
     spent: tuple[Path, ...] = ()
     keeps_old: bool = False
-    brings_secret: bool = False
 
     @property
     def file(self) -> Path:
@@ -73,18 +60,10 @@ class ConfigChange:
         return self.old == self.new
 
 
-def plan_install(target: ConfigTarget, old: bytes | None, backups: Sequence[tuple[Path, bytes]] = ()) -> ConfigChange:
-    """Plan to add all entries and remove those that they replace. `backups` are as in `plan_uninstall`. Raises Refused,
-    with the file's name, if it is broken or another entry has the place."""
-    if old is None and target.only_existing:
-        return ConfigChange(target, None, None)
-    if not target.entries:
-        return plan_uninstall(target, old, backups)
-    gone = [entry for entry in _present(target, old or b"") if entry in target.replaced]
-    freed = _without(target, gone, old, None) if old is not None and gone else old
-    new, what = _insert(target, target.entries, freed)
-    what += tuple(f"without {entry.what}" for entry in gone)
-    return ConfigChange(target, old, new, what, keeps_old=old is not None, brings_secret=target.private)
+def plan_install(target: ConfigTarget, old: bytes | None) -> ConfigChange:
+    """Plan to add all entries. Raises Refused, with the file's name, if it is broken or another entry has the place."""
+    new, what = _insert(target, target.entries, old)
+    return ConfigChange(target, old, new, what, keeps_old=old is not None)
 
 
 def with_own_memory_off(target: ConfigTarget) -> ConfigTarget:
@@ -117,18 +96,17 @@ def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tu
     else:
         bare = _without(target, present, old, before)
         new = None if before is None and not _says_anything(bare) else bare
-    bares = [(place, _without(target, target.known, content, before)) for place, content in backups]
+    bares = [(place, _without(target, target.entries, content, before)) for place, content in backups]
     spent = tuple(place for place, bare in bares if bare == new or (new is None and not _says_anything(bare)))
     what = tuple(entry.what for entry in present)
-    # A file with only our entries needs no backup, and a removed token must not survive in one.
-    keeps_old = not untouched and not spent and new is not None and not target.private
+    # A file with only our entries needs no backup.
+    keeps_old = not untouched and not spent and new is not None
     return ConfigChange(target, old, new, what, spent, keeps_old=keeps_old)
 
 
 def diff(change: ConfigChange, shown: str) -> str:
-    """Return a unified diff that calls the file `shown`. It hides others' secrets: all values of a private file,
-    otherwise values whose key suggests a secret."""
-    old, new = (_shown(content, hides=change.target.private) for content in (change.old, change.new))
+    """Return a unified diff that calls the file `shown`. It hides values whose key suggests a secret."""
+    old, new = _shown(change.old), _shown(change.new)
     names = ("/dev/null" if change.old is None else shown, "/dev/null" if change.new is None else shown)
     lines = difflib.unified_diff(old, new, *names)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
@@ -168,7 +146,7 @@ def _is_ours_alone(target: ConfigTarget, content: bytes) -> bool:
 
 def _present(target: ConfigTarget, content: bytes) -> list[ConfigEntry]:
     with _naming(target.file):
-        return [entry for entry in target.known if entry.is_in(decode(content))]
+        return [entry for entry in target.entries if entry.is_in(decode(content))]
 
 
 def _says_anything(content: bytes) -> bool:
@@ -185,12 +163,8 @@ def _naming(file: Path) -> Generator[None]:
         raise Refused(f"{file}: {refused.message}", hint=hint) from None
 
 
-def _shown(content: bytes | None, *, hides: bool) -> list[str]:
-    text = (content or b"").decode(errors="replace")
-    if hides:
-        text = re.sub(r"^([ \t]*(?:export[ \t]+)?\w+[ \t]*=)?.*\S.*", r"\1…", text, flags=re.MULTILINE)
-    else:
-        text = _SECRET.sub(_masked, text)
+def _shown(content: bytes | None) -> list[str]:
+    text = _SECRET.sub(_masked, (content or b"").decode(errors="replace"))
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 

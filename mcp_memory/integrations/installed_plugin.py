@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.errors import Refused
-from mcp_memory.integrations import commands, config_files
-from mcp_memory.integrations.clients import PROGRAMS, TITLES, ClientPaths, config_file
-from mcp_memory.integrations.plugin_bundle import NAME
-from mcp_memory.integrations.server_entry import helper_of
+from mcp_memory.integrations import commands
+from mcp_memory.integrations.clients import CLIENTS, ClientPaths
+from mcp_memory.integrations.server_entry import command_line
+from mcp_memory.integrations.syntax import read_table
 from mcp_memory.text.parsed_values import list_at, table_at, value_at
 
+NAME = "mcp-memory"
 SERVER = "memory"
 """The plugin's name for our server."""
 
@@ -45,10 +46,10 @@ def refuse_installed_plugin(client: str, where: ClientPaths, entry: Mapping[str,
     """Refuse to connect a client that has our plugin for the same vault, since hooks and tools would run twice. Raises
     Refused."""
     plugin = find_installed_plugin(client, where)
-    if plugin and commands.read(helper_of(plugin.entry)) == commands.read(helper_of(entry)):
+    if plugin and commands.read(command_line(plugin.entry)) == commands.read(command_line(entry)):
         raise Refused(
-            f"{TITLES[client]} has our plugin {plugin.key} ({plugin.file}): hooks and tools would come twice",
-            hint=f"keep it, or: {PROGRAMS[client]} plugin remove {plugin.key}, then the same command again",
+            f"{CLIENTS[client].title} has our plugin {plugin.key} ({plugin.file}): hooks and tools would come twice",
+            hint=f"keep it, or: {CLIENTS[client].program} plugin remove {plugin.key}, then the same command again",
         )
 
 
@@ -57,19 +58,19 @@ def _claude_code(where: ClientPaths) -> InstalledPlugin | None:
     places = [folder / "settings.json"]
     if where.project:
         places += [where.project / ".claude" / name for name in ("settings.json", "settings.local.json")]
-    settings = {place: config_files.read_table(place) for place in places}  # later ones take precedence
+    settings = {place: read_table(place) for place in places}  # later ones take precedence
     enabled = {
         key: (is_on is True, place)
         for place in places
         for key, is_on in table_at(settings[place], "enabledPlugins").items()
     }
-    installed = table_at(config_files.read_table(folder / "plugins" / "installed_plugins.json"), "plugins")
+    installed = table_at(read_table(folder / "plugins" / "installed_plugins.json"), "plugins")
     for key, (is_on, place) in enabled.items():
         if not is_on or not _is_ours(key):
             continue
         for copy in reversed(list_at(installed, key)):
             root = Path(str(value_at(copy, "installPath")))
-            manifest = config_files.read_table(root / ".claude-plugin" / "plugin.json")
+            manifest = read_table(root / ".claude-plugin" / "plugin.json")
             if entry := table_at(manifest, "mcpServers", SERVER):
                 urls: list[Any] = [
                     value_at(settings[place], "pluginConfigs", key, "options", "url") for place in reversed(places)
@@ -82,9 +83,8 @@ def _claude_code(where: ClientPaths) -> InstalledPlugin | None:
 
 
 def _codex(where: ClientPaths) -> InstalledPlugin | None:
-    file = config_file("codex", "user", where)
-    assert file is not None, "Codex has one"
-    config = config_files.read_table(file)
+    file = CLIENTS["codex"].config_file("user", where)
+    config = read_table(file)
     if value_at(config, "features", "plugins") is False:
         return None
     for key in table_at(config, "plugins"):
@@ -92,7 +92,7 @@ def _codex(where: ClientPaths) -> InstalledPlugin | None:
             shop = key.partition("@")[2]
             copies = file.parent.joinpath("plugins", "cache", shop, NAME).glob("*/codex/mcp.json")
             for copy in sorted(copies, reverse=True):
-                if entry := table_at(config_files.read_table(copy), "mcpServers", SERVER):
+                if entry := table_at(read_table(copy), "mcpServers", SERVER):
                     return InstalledPlugin(file, key, entry)
     return None
 

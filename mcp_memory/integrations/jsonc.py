@@ -6,11 +6,12 @@ comma, indentation and line ends would have to be placed one by one, which is th
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations.json5 import COMMENT, GAP, JsonItem, JsonNode, Key, parse
+from mcp_memory.text.parsed_values import value_at
 
 _TOKEN = re.compile(rf'"(?:[^"\\\n]|\\.)*"|{COMMENT.pattern}', re.DOTALL)
 """A comment, or a string, which may contain text that looks like a comment."""
@@ -52,6 +53,17 @@ def set_value(text: str, path: Sequence[Key], value: Any) -> str:
     if not isinstance(node.value, dict):
         raise Refused(f"{'.'.join(map(str, path[:depth])) or 'the document'} is not an object")
     return _added(text, root, node, str(path[depth]), _nested(path[depth + 1 :], value))
+
+
+def set_table(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
+    """Put `table` at `path`; other keys of an existing table stay. Raises as `set_value`."""
+    there = value_at(value_of(text), *path)
+    if there is None:
+        return set_value(text, path, dict(table))
+    for key, value in table.items():
+        if value_at(there, key) != value:
+            text = set_value(text, (*path, key), value)
+    return text
 
 
 def append(text: str, path: Sequence[str], value: Any) -> str:

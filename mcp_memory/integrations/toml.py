@@ -48,15 +48,15 @@ def set_table(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
     return _checked(new, _merged(before, path, table), f"put into {where} by hand, then try again: {by_hand}")
 
 
-def remove(text: str, path: Sequence[str]) -> str:
+def remove(text: str, path: Sequence[str], before: str | None = None) -> str:  # noqa: ARG001 -- a table is whole
     """Remove the table at `path` and those below it. Raises Refused as `set_table`."""
-    before = value_of(text)
-    if _table(before, path) is None:
+    old = value_of(text)
+    if _table(old, path) is None:
         return text
     new = text
     for start, end in reversed(_spans(text, path)):
         new = _without(new, start, end)
-    expected = copy.deepcopy(before)
+    expected = copy.deepcopy(old)
     _table(expected, path[:-1], expected).pop(path[-1])
     found = value_of(new)
     for depth in range(len(path) - 1, 0, -1):  # a table that only led to this one is gone, too

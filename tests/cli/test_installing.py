@@ -27,7 +27,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def _install(settings: Settings, client: str) -> InstallPlan:
-    plan = plan_connection(settings, client, "user", is_trusted=lambda _: False, dry_run=True)
+    plan = plan_connection(settings, client, "user")
     for change in plan.changes:
         config_files.apply(change, datetime(2026, 11, 22, 12))
     return plan

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from mcp_memory.cli.setup.first_question import question_about
 from tests.daemon.conftest import KEYWORDS_ONLY
-from tests.daemon.place import Place, end, eventually
+from tests.daemon.place import Place, end
 from tests.support.mounts import mount, permit, unmounted_at_last
 from tests.support.terminal import INTERRUPT, answered
 
@@ -186,48 +185,3 @@ def test_a_home_without_clients_and_one_that_is_read_only(place: Place):
             assert "you may not write" in refused.err and "the same command with --dry-run" in refused.err
             assert "+" in place.run("install", client, "--dry-run").ok().out
         assert "ExecStart" in place.run("service", "install", "--dry-run").ok().out
-
-
-@pytest.mark.parametrize("command", ["install openclaw", "setup --no-past --client openclaw"])
-def test_openclaws_workspace_becomes_the_vault_until_it_is_disconnected(place: Place, command: str):
-    workspace = place.home / ".openclaw/workspace"
-    (workspace / "memory").mkdir(parents=True)
-    (workspace / "memory/2026-11-20.md").write_text("The harbour of Ven is called Kyrkbacken.\n")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])  # else the configured vault's daemon takes the one that all others want
-    before, words = _tree(place.home), command.split()
-    as_configured = {"MCP_MEMORY_VAULT": "", "MCP_MEMORY_DAEMON_PORT": port}
-    try:
-        asked = answered(place, words, ["leave\n", "n\n", "n\n"], **as_configured)
-        assert (
-            "All agents can search them there (source: nothing in it is changed); or it becomes the vault" in asked.out
-        )
-        assert [name for name in _tree(place.home) if not name.startswith("memory/")] == [*before], (
-            "nothing was agreed to"
-        )
-        shown = answered(place, words, ["vault\n", "y\n", "y\n"], **as_configured)
-        assert shown.code == 0 and "OpenClaw: connected" in shown.out, shown
-        told = (place.home / ".config/mcp-memory/config.toml").read_text()
-        assert told == f'[vault]\npath = "{workspace}"  # until mcp-memory uninstall openclaw\n'
-        search = ("search", "harbour of Ven", "--json")  # the daemon has just begun to read its new vault
-        found = eventually(lambda: place.run(*search, **as_configured).ok().json["hits"], within_s=60)
-        assert found[0]["path"] == "memory/2026-11-20.md"
-        place.run("append", "-k", "fact", "The slip of Rya is closed in March.", **as_configured).ok()
-        assert len(list(workspace.glob("**/notes/fact/*.md"))) == 1, "new notes go there, too"
-        again = answered(place, words, [], **as_configured)
-        assert again.code == 0 and "what shall it be" not in again.out, "asked once"
-        gone = place.run("uninstall", "openclaw", "--yes", **as_configured).ok()
-        assert f"{workspace} is the vault no longer, and keeps its notes" in gone.out
-        assert "no daemon runs" in place.run("status", "--vault", str(workspace)).err
-        assert "Kyrkbacken" not in place.run("search", "harbour of Ven", "--json", **as_configured).out
-    finally:
-        place.run("stop", **as_configured)
-        place.run("stop", "--vault", str(workspace))
-    after = _tree(place.home)
-    assert {name: after.get(name) for name in before} == before
-    assert {name.partition("/")[0] for name in after} <= {".openclaw", "memory"}
-    (place.home / "memory").mkdir(exist_ok=True)
-    (place.home / "memory/mine.md").write_text("A note.\n")
-    refused = place.run("install", "openclaw", "--workspace", "vault", "--dry-run", **as_configured)
-    assert refused.code == 1 and "is the vault, and has notes already" in refused.err

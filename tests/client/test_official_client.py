@@ -48,12 +48,8 @@ def test_the_same_as_over_http(served: Place, mode: str, revision: str):
 
 
 def test_with_the_command_that_install_shows(served: Place):
-    (shown,) = [
-        remark
-        for remark in served.run("install", "generic", "--yes", "--json").ok().json["remarks"]
-        if "only speaks stdio" in remark
-    ]
-    entry = json.loads(shown[shown.index("{") :])
+    shown = served.run("install", "generic", "--json").ok().json["snippets"]
+    (entry,) = [json.loads(text) for place, text in shown.items() if "stdio" in place]
 
     async def listed() -> int:
         async with over_stdio(served, "", command=[entry["command"], *entry["args"]]) as client:

@@ -137,8 +137,10 @@ def codex_model(model: OpenAIStub) -> str:
 
 
 def openclaw(machine: Machine, model: OpenAIStub) -> Agent:
-    """OpenClaw with `openclaw.json` in its configuration, one local turn at a time."""
-    config = {**json.loads(template("openclaw.json", machine)), **openclaw_model(model.url)}
+    """OpenClaw with the server in its configuration, as its own command adds it, one local turn at a time."""
+    headers = {"Authorization": "Bearer ${MCP_MEMORY_TOKEN}"}
+    server = {"url": machine.url, "transport": "streamable-http", "headers": headers}
+    config = {"mcp": {"servers": {"memory": server}}, **openclaw_model(model.url)}
     file = machine.home / ".openclaw" / "openclaw.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(config), encoding="utf-8")

@@ -18,12 +18,10 @@ FILES = [
     "codex.toml",
     "inspector.md",
     "instructions.md",
-    "openclaw.json",
-    "skill.md",
     "stdio.json",
 ]
 
-WITHOUT_ADDRESS = {"claude-code.md", "instructions.md", "skill.md", "stdio.json"}
+WITHOUT_ADDRESS = {"claude-code.md", "instructions.md", "stdio.json"}
 
 
 def test_they_are_all_known_here() -> None:

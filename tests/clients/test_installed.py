@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.integrations.clients import HOOK_EVENTS
+from mcp_memory.integrations.clients import CLIENTS
 from tests.clients.agents import (
     CLAUDE_PREFIX,
-    OPENCLAW_S,
     Agent,
     claude_environ,
     codex_model,
     doctored,
     find_in_claude,
     first_request,
-    openclaw_model,
 )
 from tests.clients.machine import Machine, serving
 from tests.clients.programs import Programs, run
@@ -126,7 +124,7 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     assert "confidence" in talk.receipt(0)
     assert "slow and honest" in first_request(openai, "/responses"), "the hooks run though nobody was asked by Codex"
     codex = doctored(served, "codex")
-    assert {*codex["hooks"].values()} == {"trusted"} and len(codex["hooks"]) == len(HOOK_EVENTS["codex"])
+    assert {*codex["hooks"].values()} == {"trusted"} and len(codex["hooks"]) == len(CLIENTS["codex"].hooks)
     assert "Store at once what a later session" in openai.raw_log, "the instructions are in front of the model"
     (shown,) = json.loads(run("codex", "mcp", "list", "--json", environ=environ, cwd=home).succeeded().out)
     assert (shown["tool_timeout_sec"], shown["startup_timeout_sec"]) == (60, 45)
@@ -172,26 +170,3 @@ def test_codex_finds_the_memory_of_another_state_folder(
         run("mcp-memory", "install", "codex", "--yes", "--no-hooks", environ=environ, cwd=machine.home).succeeded()
         agent = Agent(machine, openai, ("codex", "exec", "--skip-git-repo-check"), environ)
         assert "confidence" in agent.ask(call("memory_search", query="anything")).receipt(0)
-
-
-def test_openclaw(served: Machine, openai: OpenAIStub) -> None:
-    """With the server alone, it substitutes the token from its own environment file; nothing is set for it."""
-    if not served.programs.has("openclaw"):
-        pytest.skip("an extra: openclaw is not installed")
-    home = served.home
-    config = home / ".openclaw" / "openclaw.json"
-    config.parent.mkdir(exist_ok=True)
-    config.write_text(f"// mine\n{json.dumps(openclaw_model(openai.url))[:-1]},\n}}", encoding="utf-8")
-    before = configuration(home)
-    served.mcp_memory("install", "openclaw", "--yes", "--no-hooks")
-    environ = served.environ(DO_NOT_TRACK="1")
-    assert "- memory" in run("openclaw", "mcp", "list", environ=environ, cwd=home, timeout_s=OPENCLAW_S).succeeded().out
-    command = ("openclaw", "agent", "--local", "--agent", "main", "--message")
-    talk = Agent(served, openai, command, environ, OPENCLAW_S).ask(
-        call("tool_call", id="memory__memory_append", args={"content": "The weir leaks.", "kind": "fact"}),
-    )
-    assert "created" in talk.heard[0]
-    served.mcp_memory("uninstall", "openclaw", "--yes")
-    after = configuration(home)
-    assert {name: after.get(name) for name in before} == before
-    assert not (home / ".openclaw" / ".env").exists()

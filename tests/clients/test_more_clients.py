@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mcp_memory.integrations.clients import HOOK_EVENTS
+from mcp_memory.integrations.clients import CLIENTS
 from tests.clients.agents import FAIL, FIX, ORDER, Agent, Conversation, doctored, repository
 from tests.clients.machine import Machine
 from tests.clients.programs import run
@@ -81,7 +81,7 @@ def test_gemini_cli(served: Machine, gemini: GeminiStub) -> None:
         (heard,) = Agent(served, gemini, ("gemini", "-y", "-p"), environ).ask(fails).heard
         assert "<hook_context>" in heard and "retries make it worse" in heard, "the fix comes with the error"
         seen = doctored(served, "gemini")
-        assert {*seen["hooks"]} == {*HOOK_EVENTS["gemini"]} and {*seen["hooks"].values()} == {"wired"}
+        assert {*seen["hooks"]} == {*CLIENTS["gemini"].hooks} and {*seen["hooks"].values()} == {"wired"}
         assert seen["last_hook"].startswith("session-end, ")
         eventually(lambda: len(captured(served, words, "gemini") - earlier) == 2, within_s=30)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.integrations.clients import HOOK_EVENTS
+from mcp_memory.integrations.clients import CLIENTS
 from tests.clients.agents import Agent, claude_environ, codex_model, doctored, first_request, patient
 from tests.clients.machine import CHECKOUT, Machine
 from tests.clients.programs import run
@@ -54,7 +54,7 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
     assert without["tools"] == {"plugin_mcp-memory_memory": "no rule"}
     assert any("mcp__plugin_mcp-memory_memory__memory_*" in line for line in without["todo"]), "no plugin brings a rule"
     local.unlink()
-    assert claude["hooks"] == {f"{name} (plugin)": "trusted" for name in HOOK_EVENTS["claude-code"]}
+    assert claude["hooks"] == {f"{name} (plugin)": "trusted" for name in CLIENTS["claude-code"].hooks}
     agent = patient(Agent(served, anthropic, ("claude", "-p"), environ))  # its hook allows its tools
     talk = agent.ask(
         call("ToolSearch", query=f"select:{IN_CLAUDE}memory_append"),
@@ -73,7 +73,7 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
 def test_codex(served: Machine, openai: OpenAIStub, told: str) -> None:
     """Made for this machine, since Codex has no setting for the address."""
     shop, environ = served.home / "shop", served.environ(STUB_KEY="stub")
-    served.mcp_memory("clients", "plugin", "--write", str(shop), "--here")
+    served.mcp_memory("clients", "plugin", "--write", str(shop))
     config = served.home / ".codex" / "config.toml"
     config.parent.mkdir(exist_ok=True)
     config.write_text(codex_model(openai).replace("plugins = false,", "plugins = true,", 1), encoding="utf-8")
@@ -81,7 +81,7 @@ def test_codex(served: Machine, openai: OpenAIStub, told: str) -> None:
         run("codex", "plugin", *arguments, environ=environ, cwd=served.home).succeeded()
     seen = doctored(served, "codex")
     assert [(wired["how"], wired["reachable"]) for wired in seen["wired"]] == [("plugin", None)]
-    assert seen["hooks"] == {f"{name} (plugin)": "untrusted" for name in HOOK_EVENTS["codex"]}, "Codex itself says so"
+    assert seen["hooks"] == {f"{name} (plugin)": "untrusted" for name in CLIENTS["codex"].hooks}, "Codex itself says so"
     assert len(seen["todo"]) == 1 and "does not trust our hooks yet" in seen["todo"][0]
     command = ("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust")
     talk = patient(Agent(served, openai, command, environ)).ask(

@@ -54,7 +54,7 @@ def test_a_new_vault_says_what_it_is(place: Place):
     assert holds == f"{place.vault} holds no note yet"
     assert no_model.startswith("without a model, so it finds words only (unavailable: ")
     assert following == f"next, connect your agents: mcp-memory setup --vault {place.vault}"
-    said = place.run("start", "--snippets").ok().out
+    said = place.run("install", "generic").ok().out
     assert "claude mcp add-json" in said
     assert "[mcp_servers.memory-vault]" in said
     assert "openclaw mcp add" in said

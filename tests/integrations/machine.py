@@ -8,51 +8,41 @@ from datetime import datetime
 from pathlib import Path
 
 from mcp_memory.integrations import config_files, text_file
-from mcp_memory.integrations.clients import (
-    HOOK_EVENTS,
-    OVER_STDIO,
-    ClientPaths,
-    ConnectionDetails,
-    Scope,
-    config_targets,
-    with_hook_trust,
-)
+from mcp_memory.integrations.clients import CLIENTS, ClientPaths, Scope, with_hook_trust
+from mcp_memory.integrations.clients.client import ConnectionDetails
 from mcp_memory.integrations.config_plan import ConfigChange, plan_install, plan_uninstall, with_own_memory_off
 
 URL = "http://127.0.0.1:8423/mcp"
-ENTRIES = {
+HTTP_ENTRIES = {
     "claude-code": {"type": "http", "url": URL, "headersHelper": "/opt/mcp-memory headers --client claude-code"},
     "codex": {"url": URL, "http_headers_helper": "/opt/mcp-memory headers --client codex"},
-    "openclaw": {"url": URL, "headers": {"Authorization": "Bearer ${MCP_MEMORY_TOKEN}"}},
-    "generic": {},
-    **{name: client.shape("/opt/mcp-memory", ["stdio", "--client", name]) for name, client in OVER_STDIO.items()},
 }
 NOON = datetime(2026, 11, 22, 12)
 
 
 def wire(
-    client: str, *, name: str | None = None, url: str = URL, vault: str | None = None, name_of_vault: str = "memory"
-) -> ConnectionDetails:
-    variable = "MCP_MEMORY_TOKEN" + (vault or "").replace("/", "_").upper()
-    entry = ENTRIES[client] if client in OVER_STDIO else {**ENTRIES[client], "url": url}
-    text = json.dumps(entry).replace("MCP_MEMORY_TOKEN", variable)
+    home: Path, client: str, scope: Scope, *, hooks: bool = True, name: str | None = None, url: str = URL,
+    vault: str | None = None, name_of_vault: str = "memory",
+) -> ConnectionDetails:  # fmt: skip
     option = f" --vault {vault}" if vault else ""
-    if vault:
-        text = text.replace(f'"{client}"', f'"{client}", "--vault", "{vault}"')
+    line = f"--client {client}{option}"
+    if client in HTTP_ENTRIES:
+        text = json.dumps({**HTTP_ENTRIES[client], "url": url}).replace(f"--client {client}", line)
+        entry = json.loads(text)
+    else:
+        entry = CLIENTS[client].shape("/opt/mcp-memory", ["stdio", *line.split()])
+    commands = {name: f"/opt/mcp-memory hook {event.name} {line}" for name, event in CLIENTS[client].hooks.items()}
     return ConnectionDetails(
+        scope,
+        ClientPaths(home, {}, home / "repo"),
         name=name or name_of_vault,
-        entry=json.loads(text.replace(f"--client {client}", f"--client {client}{option}")),
+        entry=entry,
         instructions="Search first.\nStore at once.\n",
-        hooks={
-            name: f"/opt/mcp-memory hook {event.name} --client {client}{option}"
-            for name, event in HOOK_EVENTS.get(client, {}).items()
-        },
+        hooks=commands if hooks else {},
+        plugin=("/opt/plugin", f"/opt/mcp-memory hook EVENT {line}") if hooks else None,
         vault=vault,
-        variable=variable,
-        token="sekret",
-        plugin=("/opt/plugin", f"/opt/mcp-memory hook EVENT --client {client}{option}"),
         chosen=name is not None,
-    )
+    )  # fmt: skip
 
 
 def planned(
@@ -65,10 +55,10 @@ def planned(
     own_memory: bool = True,
     **more: str,
 ) -> list[ConfigChange]:
-    wanted = config_targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
+    wanted = CLIENTS[client].targets(wire(home, client, scope, hooks=hooks, **more))
     wanted = with_hook_trust(wanted, hashes) if hashes else wanted
     wanted = wanted if own_memory else map(with_own_memory_off, wanted)
-    return [plan_install(target, text_file.read(target.file), config_files.backups(target.file)) for target in wanted]
+    return [plan_install(target, text_file.read(target.file)) for target in wanted]
 
 
 def install(home: Path, client: str, **more) -> list[ConfigChange]:
@@ -78,7 +68,7 @@ def install(home: Path, client: str, **more) -> list[ConfigChange]:
 
 
 def uninstall(home: Path, client: str, *, scope: Scope = "user", **more: str) -> list[ConfigChange]:
-    wanted = config_targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=True)
+    wanted = CLIENTS[client].targets(wire(home, client, scope, **more))
     return _applied(
         [plan_uninstall(target, text_file.read(target.file), config_files.backups(target.file)) for target in wanted]
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import ClientPaths
+from mcp_memory.integrations.clients.claude_settings import ClaudeSettings
 
 URL = "http://127.0.0.1:8423/mcp"
 ALLOWED = {"permissions": {"allow": ["mcp__memory__*"]}}

@@ -19,21 +19,15 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.cli.clients.outgoing_proxy import find_proxy
-from mcp_memory.cli.clients.plugin import plugin_files
+from mcp_memory.cli.clients.reachability import find_proxy
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.integrations.clients import ClientPaths
 from mcp_memory.settings.settings import load
-from tests.daemon.place import Place
+from tests.daemon.place import CHECKOUT, Place
 from tests.integrations.machine import tree
 
 SERVER = "memory-vault"
 """What a vault is called that is not the configured one: our commands name it, too."""
-
-
-def token_variable(place: Place) -> str:
-    """By the folder of the vault's state, which two vaults of one name do not share."""
-    return f"MCP_MEMORY_TOKEN_{place.state.root.name.upper().replace('-', '_')}"
 
 
 @pytest.fixture
@@ -53,8 +47,6 @@ def test_a_dry_run_shows_all_and_changes_nothing(served: Place, home: Path) -> N
     assert asked.code == 2
     assert "--yes" in asked.json["hint"]
     assert "letters, digits" in served.run("install", "codex", "--dry-run", "--name", "Gedächtnis").err
-    assert served.run("install", "openclaw", "--dry-run").ok()
-    assert served.credentials.has("openclaw") is False, "not even a token"
 
 
 def test_it_asks(served: Place, home: Path) -> None:
@@ -135,7 +127,7 @@ def test_what_clients_start_runs_beside_another_python(served: Place, home: Path
     for client in ("claude-code", "codex", "cursor"):
         served.run("install", client, "--yes").ok()
     plugin, shipped = tmp_path / "plugin", Path("configs/plugin/claude-code/hooks.json")
-    served.run("clients", "plugin", "--write", str(plugin), "--here").ok()
+    served.run("clients", "plugin", "--write", str(plugin)).ok()
     hooks = [json.loads(file.read_text())["hooks"] for file in (home / ".claude/settings.json", plugin / shipped)]
     server = json.loads((plugin / shipped.parents[1] / ".claude-plugin/plugin.json").read_text())["mcpServers"]
     helpers = [
@@ -144,8 +136,7 @@ def test_what_clients_start_runs_beside_another_python(served: Place, home: Path
         server["memory"]["headersHelper"],
     ]
     stdio = json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"][SERVER]
-    entries = plugin_files(None)
-    for_any = [json.loads(entries[str(shipped)])["hooks"]["Stop"][0]["hooks"][0]["command"]]
+    for_any = [json.loads((CHECKOUT / shipped).read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]]
     lines = [group["hooks"][0]["command"] for groups in hooks for (group,) in groups.values()]
     for line in [*helpers, shlex.join([stdio["command"], *stdio["args"]]), *for_any, *lines[:2], *lines[-1:]]:
         ran = subprocess.run(
@@ -239,28 +230,26 @@ def refusing_with_401() -> Iterator[int]:
 
 
 def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
-    """Programs that only say a version stand in for the clients; the entries and the daemon are real."""
+    """Empty programs stand in for the clients; the entries and the daemon are real."""
     programs = home.parent / "programs"
-    for folder, version in (("new", "2.0.1"), ("old", "1.9.0")):
+    for folder in ("new", "old"):
         for name in ("claude", "codex"):
             file = programs / folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"#!/bin/sh\necho {name} {version}\n")
-            file.chmod(0o755)
+            file.touch(mode=0o755)
     path = os.pathsep.join([str(programs / "new"), str(programs / "old"), "/usr/bin", "/bin"])
     for client in ("claude-code", "openclaw"):
         served.run("install", client, "--yes").ok()
     looked = served.run("clients", "--json", PATH=path)
     claude, codex, openclaw = looked.json["clients"][:3]
-    assert not (home / ".openclaw" / ".env").exists(), "no file holds a token"
     assert looked.code == 1
-    assert list(claude["found"].values()) == ["2.0.1", "1.9.0"]
-    assert claude["todo"] == ["2 versions are on your PATH; the first one is used"]
+    assert claude["found"] == [str(programs / folder / "claude") for folder in ("new", "old")]
+    assert claude["todo"] == []
     wired = {"scope": "user", "how": "install", "file": str(home / ".claude.json"), "reachable": None}
     assert claude["wired"] == [wired]
     assert set(claude["hooks"].values()) == {"trusted"}
     assert codex["todo"][0] == "not connected: mcp-memory install codex"
-    assert openclaw["found"] == {}
+    assert openclaw["found"] == []
     assert [(way["how"], way["reachable"]) for way in openclaw["wired"]] == [("install", None)]
     assert openclaw["hooks"] == {"plugin": "wired"}
 
@@ -277,12 +266,6 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     assert "hooks are off: mcp-memory install openclaw" in looked[2]["todo"]
     assert any("its own memory tools in place of ours" in line for line in looked[2]["todo"])
     config.write_text(installed)
-    served.run("install", "openclaw", "--no-hooks", "--yes").ok()
-    env, token = home / ".openclaw" / ".env", served.credentials.token("openclaw")
-    assert env.read_text() == f"{token_variable(served)}={token}\n"
-    env.write_text(f"{token_variable(served)}=wrong\n")
-    (way,) = served.run("clients", "--json", PATH=path).json["clients"][2]["wired"]
-    assert way["reachable"] == "its token is unknown, or was revoked"
     settings.write_text(settings.read_text().replace('"disableAllHooks": true,', "", 1))
     for client in ("claude-code", "openclaw"):
         served.run("uninstall", client, "--yes").ok()
@@ -303,23 +286,12 @@ def test_openclaws_workspace_is_offered_and_left_as_it_is(served: Place, home: P
     configured.write_text(f'[vault.sources]\nopenclaw = "{workspace}"\n')
     read = served.run("install", "openclaw", "--dry-run", "--config", str(configured)).ok().out
     assert "under [vault.sources]" not in read, "searched where it is"
-    configured.write_text("# mine\n[git]\nauto_commit = false\n")
-    mine = configured.read_bytes()
-    for _ in range(2):  # the second time there is nothing to do
-        own = served.run("install", "openclaw", "--workspace", "source", "--yes", "--config", str(configured)).ok()
-        assert "under [vault.sources]" not in own.out
-        assert tomllib.loads(configured.read_text())["vault"] == {"sources": {"openclaw": str(workspace)}}
-    refused = served.run("install", "openclaw", "--workspace", "vault", "--yes", "--config", str(configured))
-    assert refused.code != 0 and "--workspace source" in refused.err
-    served.run("uninstall", "openclaw", "--yes", "--config", str(configured)).ok()
-    assert configured.read_bytes() == mine
     shutil.rmtree(home / ".openclaw")
 
 
 def test_a_client_that_is_not_there_is_said(served: Place, home: Path) -> None:
     shown = served.run("install", "claude-code", "--dry-run", PATH="/usr/bin:/bin").ok().out
     assert "claude was not found on your PATH: it reads these files once it is there" in shown
-    assert "was not found" not in served.run("install", "generic", "--dry-run", PATH="/usr/bin:/bin").ok().out
 
 
 def test_the_lines_that_another_vault_needs_stay(served: Place, home: Path) -> None:
@@ -391,7 +363,7 @@ def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program
     looked = served.run("clients", "--json", cwd=tmp_path, PATH="/usr/bin:/bin").json
     wired = looked["clients"][0]["wired"]
     assert not (tmp_path / "was-run").exists()
-    assert all("another headers helper" in each["reachable"] for each in wired), "nor is it called fine"
+    assert all("names another command" in each["reachable"] for each in wired), "nor is it called fine"
     assert len(wired) == (program != "./mcp-memory")
 
 
@@ -425,7 +397,7 @@ def test_the_doctor_sees_stdio_and_what_comes_twice(served: Place, home: Path, t
     assert [(each["how"], each["file"]) for each in codex["wired"]] == [
         (how, str(config)) for how in ("install", "stdio")
     ]
-    assert codex["wired"][0]["reachable"] is None and "another program" in codex["wired"][1]["reachable"]
+    assert codex["wired"][0]["reachable"] is None and "names another command" in codex["wired"][1]["reachable"]
     assert any("by install and over stdio" in line for line in codex["todo"])
     assert not (tmp_path / "was-run").exists()
     config.write_text(config.read_text().replace(mine, "").replace(other, ""))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.integrations.clients import ClientPaths
+from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
-from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 
 KEY = "mcp-memory@mcp-memory"
 CACHE = "plugins/cache/mcp-memory/mcp-memory/0.1.0"

@@ -12,7 +12,6 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from mcp_memory import __version__
-from mcp_memory.integrations.plugin_bundle import ABOUT, MARKETPLACE
 from tests.integrations.manifests import CHECKOUT, COMMAND, PROJECT, REGISTRY_NAME, manifests, tools
 
 ARGUMENT = {
@@ -73,12 +72,6 @@ def test_one_name_and_one_version_everywhere() -> None:
     (package,) = _json("configs/server.json")["packages"]
     bundled = tomllib.loads((CHECKOUT / "configs/mcpb/pyproject.toml").read_text())["project"]
     assert bundled["dependencies"] == [f"{package['identifier']}=={package['version']}"]
-    marketplace = _json(MARKETPLACE)["plugins"][0]
-    assert (
-        (marketplace["version"], marketplace["description"])
-        == (__version__, ABOUT)
-        == (__version__, PROJECT["description"])
-    )
 
 
 def test_the_bundle_names_every_tool() -> None:

@@ -28,5 +28,9 @@ def test_it_is_plain_letters(tmp_path: Path, folder: str, name: str | None) -> N
     called = server_name(settings)
     assert called == (name or f"memory-{settings.state.root.name[-10:]}"), "the number of its state, where no letter is"
     assert SERVER_NAME.fullmatch(called) and len(f"mcp__{called}-999__memory_search") <= LONGEST_TOOL
-    codex = snippets(settings, "http://127.0.0.1:1/mcp")["Codex: add to ~/.codex/config.toml"]
+    codex = next(
+        text
+        for place, text in snippets("generic", settings, "http://127.0.0.1:1/mcp").items()
+        if place.startswith("Codex: ")
+    )
     assert [*tomllib.loads(codex)["mcp_servers"]] == [called], "as it is pasted"

@@ -1,11 +1,22 @@
 """The commands of the group `clients`, for people. Clients themselves run `hook`, `headers` and `stdio`."""
 
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
 import click
 
-from mcp_memory.cli.clients.hooks import hooks
 from mcp_memory.cli.clients.plugin import plugin
+from mcp_memory.cli.console import Heading
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
+from mcp_memory.hooks import hook_log
+from mcp_memory.hooks.hook_report import LATE, LIMITED, HooksReport, report
+from mcp_memory.text.pluralize import counted
+
+_LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, as on a busy machine")
 
 
 @click.group(invoke_without_command=True)
@@ -13,8 +24,8 @@ from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 def clients(cli: CommandContext) -> None:
     """List the clients on this machine, and how each is connected. Exits with 0 if there is nothing to do, else 1.
 
-    Checks versions, in which file a client is connected (by install, plugin or stdio), whether the daemon answers it,
-    whether its hooks run and its agent may call the tools, and when it last did.
+    Checks in which file a client is connected (by install, plugin or stdio), whether the daemon answers it, whether its
+    hooks run and its agent may call the tools, and when it last did.
 
     \b
     mcp-memory clients
@@ -27,7 +38,6 @@ def clients(cli: CommandContext) -> None:
             context.exit(1)
 
 
-clients.add_command(hooks)
 clients.add_command(plugin)
 
 
@@ -53,3 +63,52 @@ def token(cli: CommandContext, client: str, rotate: bool, revoke: bool) -> None:
         cli.show({"client": client, "rotated": True}, [f"{client}: rotated"])
     else:
         cli.show({"client": client, "token": value}, [value])
+
+
+@clients.command(short_help="Show what each session was given, how long it took, what failed.")
+@click.option(
+    "-n", "--sessions", type=click.IntRange(min=1), default=10, show_default=True, help="How many, the latest."
+)
+@command_options
+def hooks(cli: CommandContext, sessions: int) -> None:
+    """Show what each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.
+
+    \b
+    mcp-memory clients hooks --sessions 3
+    mcp-memory clients hooks --json | jq .failures"""
+    files = [hook_log.fallback_file(os.environ), str(cli.settings.state.hooks)]
+    found = report((line for file in files for line in hook_log.read_lines(file)), sessions)
+    ids = list(dict.fromkeys(note for session in found.sessions for note in session.notes))
+    notes: dict[str, Any] = cli.ask("titles", ids=ids)["notes"] if ids else {}
+    cli.show({**asdict(found), "titles": notes}, _lines(found, notes))
+
+
+def _lines(found: HooksReport, notes: Mapping[str, Any]) -> Iterator[str]:
+    for session in found.sessions:
+        yield Heading(f"{session.client} {session.session}  (last {session.last})")
+        outcomes = f"{session.given} gave something, {session.silent} nothing, {session.failed} failed"
+        yield f"  {counted(session.calls, 'call')}: {outcomes}; {counted(session.tokens, 'token')}"
+        titles: dict[str, list[str]] = {}  # many entries may be in one file
+        for note in session.notes:
+            known = notes.get(note) or {"path": note, "title": "(forgotten, or gone)"}
+            titles.setdefault(known["path"], []).append(known["title"])
+        for path, named in titles.items():
+            many = f" ({counted(len(named), 'entry', 'entries')})" if len(named) > 1 else ""
+            yield f"    {path}  {' · '.join(dict.fromkeys(named))}{many}"
+    if not found.sessions:
+        yield "no hook was called yet: mcp-memory clients shows whether they are connected"
+    if found.prompts:
+        tokens = "" if found.tokens_per_prompt is None else f", else {found.tokens_per_prompt:.0f} tokens (median)"
+        yield f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}"
+    for event, (late, calls) in found.late.items():
+        asked = counted(calls, LIMITED[event])
+        yield f"late        {late} of the last {asked} got nothing because the deadline was over"
+    for why, count in found.degraded.items():
+        yield f"degraded    {counted(count, 'prompt')}: {why}"
+    if found.p50_ms is not None and found.p99_ms is not None:
+        yield f"time        {found.p50_ms:.0f} ms (median), {found.p99_ms:.0f} ms (99th of 100)"
+    failures = Counter[str]()
+    for cause, count in found.failures.items():
+        failures[_LATE.get(cause, cause)] += count
+    for cause, count in failures.most_common():
+        yield f"failed      {count} × {cause}"

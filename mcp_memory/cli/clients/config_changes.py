@@ -12,7 +12,7 @@ from mcp_memory.cli.console import confirm, is_styled, print_status, say, say_al
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients import TITLES, Scope
+from mcp_memory.integrations.clients import CLIENTS, Scope
 from mcp_memory.integrations.config_plan import ConfigChange, diff
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.text.escape_invisible import visible
@@ -45,7 +45,7 @@ def apply_plan(cli: CommandContext, plan: InstallPlan, *, dry_run: bool, yes: bo
 def make_changes(plan: InstallPlan, *, dry_run: bool, done: str) -> tuple[dict[str, Any], list[str]]:
     """Carry out the plan. Returns what was done as plain JSON values, and as lines."""
     changes, backups = plan.changes, [] if dry_run else list(_apply(plan.changes))
-    outcome = "nothing was changed" if dry_run else f"{TITLES[plan.client]}: {done}"
+    outcome = "nothing was changed" if dry_run else f"{CLIENTS[plan.client].title}: {done}"
     payload = {
         "client": plan.client,
         "scope": plan.scope,
@@ -83,7 +83,7 @@ def show_diff(plan: InstallPlan) -> None:
             color = {"+": "green", "-": "red"}.get(line[:1])
             print(click.style(visible(line), fg=color) if is_styled() and color else visible(line))
         say()
-    say_all([] if plan.changes else [f"no file of {TITLES[plan.client]} needs a change"])
+    say_all([] if plan.changes else [f"no file of {CLIENTS[plan.client].title} needs a change"])
 
 
 def short_path(file: Path) -> str:

@@ -15,14 +15,14 @@ from typing import Any
 from mcp_memory import __version__
 from mcp_memory.cli.console import confirm
 from mcp_memory.errors import Refused
-from mcp_memory.integrations import commands, config_files, text_file
-from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import HOOK_EVENTS, OVER_STDIO, ClientPaths, Scope, config_file, explain_unread
+from mcp_memory.integrations import commands, text_file
+from mcp_memory.integrations.clients import ClientPaths, Scope
+from mcp_memory.integrations.clients.claude_settings import is_trusted_folder
+from mcp_memory.integrations.clients.client import Client
+from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
 from mcp_memory.integrations.clients.opencode import OpenCodePlugin
 from mcp_memory.integrations.config_entries import HookEntries, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
-from mcp_memory.text.parsed_values import value_at
 
 ANSWER_S = 20.0
 
@@ -45,15 +45,15 @@ features = { plugins = false, remote_plugin = false, apps = false }
 
 
 def hooks_of(
-    client: str, scope: Scope, target: ConfigTarget, content: bytes | None, paths: ClientPaths
+    client: Client, scope: Scope, target: ConfigTarget, content: bytes | None, paths: ClientPaths
 ) -> dict[str, str]:
     """Map the client's name of each event to the state of its hook. Return an empty dict for a broken file, or a file
     without our hooks."""
     found: dict[str, str] = {}
-    for entry in target.entries if content is not None else ():
-        with suppress(Refused, UnicodeDecodeError):
-            text = (content or b"").decode()
-            if isinstance(entry, HookEntries):
+    with suppress(Refused):
+        text = text_file.decode(content)
+        for entry in target.entries:
+            if isinstance(entry, HookEntries) and entry.is_in(text):
                 found |= _states(client, scope, entry, target, text, paths)
             elif isinstance(entry, OpenClawPlugin) and entry.is_in(text):
                 found["plugin"] = OFF if not entry.is_on(text) else WIRED if entry.may_see(text) else UNTRUSTED
@@ -62,16 +62,16 @@ def hooks_of(
     return found
 
 
-def hooks_of_plugin(client: str, key: str, paths: ClientPaths) -> dict[str, str]:
+def hooks_of_plugin(client: Client, key: str, paths: ClientPaths) -> dict[str, str]:
     """Map the client's name of each event to the state of its hook, for the plugin that the client knows by that
     key."""
-    if client == "codex":
+    if client.name == "codex":
         states: dict[str, str] = {}
         with suppress(Refused):
             listed = _listed(str(paths.project or paths.home), os.environ)
             states = {_client_name(hook["eventName"]): _trust(hook) for hook in listed if hook.get("pluginId") == key}
-        return states or dict.fromkeys(HOOK_EVENTS["codex"], WIRED)
-    return dict.fromkeys(HOOK_EVENTS["claude-code"], OFF if ClaudeSettings.read(paths).hooks_off() else TRUSTED)
+        return states or dict.fromkeys(client.hooks, WIRED)
+    return dict.fromkeys(client.hooks, OFF if client.why_hooks_off(paths) else TRUSTED)
 
 
 def hashes_of(file: Path, content: bytes) -> dict[str, str]:
@@ -96,7 +96,7 @@ def hashes_of(file: Path, content: bytes) -> dict[str, str]:
 def has_trust(wanted: Sequence[ConfigTarget]) -> bool:
     """Return whether Codex has a record that it trusts our hooks, in this version or an earlier version."""
     return any(
-        isinstance(entry, HookTrust) and entry.is_in((text_file.read(target.file) or b"").decode(errors="replace"))
+        isinstance(entry, HookTrust) and entry.is_in(text_file.read_text(target.file))
         for target in wanted
         for entry in target.entries
     )
@@ -110,32 +110,21 @@ def agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
 
 
 def _states(
-    client: str, scope: Scope, hooks: HookEntries, target: ConfigTarget, text: str, paths: ClientPaths
+    client: Client, scope: Scope, hooks: HookEntries, target: ConfigTarget, text: str, paths: ClientPaths
 ) -> dict[str, str]:
-    if not hooks.is_in(text):
-        return {}
     missing = hooks.missing(text)
-    if explain_unread(client, target, text.encode()):
+    if client.why_unread(target, text.encode()):
         states = dict.fromkeys(hooks.commands, UNREAD)
-    elif client == "codex":
+    elif client.name == "codex":
         states = _codex(scope, target.file, hooks, paths)
-    elif client == "claude-code":
-        states = dict.fromkeys(hooks.commands, _claude_code(scope, paths))
+    elif client.why_hooks_off(paths):
+        states = dict.fromkeys(hooks.commands, OFF)
+    elif client.name == "claude-code":
+        state = TRUSTED if scope == "user" or is_trusted_folder(paths) else UNTRUSTED
+        states = dict.fromkeys(hooks.commands, state)
     else:
-        states = dict.fromkeys(hooks.commands, OFF if OVER_STDIO[client].hooks_off(paths) else WIRED)
+        states = dict.fromkeys(hooks.commands, WIRED)
     return {event: MISSING if event in missing else states.get(event, WIRED) for event in hooks.commands}
-
-
-def _claude_code(scope: Scope, paths: ClientPaths) -> str:
-    """Return the state of Claude Code's hooks. Your own settings are trusted; a project's settings are trusted if its
-    folder is trusted."""
-    if ClaudeSettings.read(paths).hooks_off():
-        return OFF
-    config = config_file("claude-code", "user", paths)
-    if scope == "user" or config is None or paths.project is None:
-        return TRUSTED
-    accepted = value_at(config_files.read_table(config), "projects", str(paths.project), "hasTrustDialogAccepted")
-    return TRUSTED if accepted else UNTRUSTED
 
 
 def _codex(scope: Scope, file: Path, hooks: HookEntries, paths: ClientPaths) -> dict[str, str]:

@@ -2,60 +2,52 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from mcp_memory.cli.clients import snippets, workspaces
+from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
 from mcp_memory.cli.clients.daemon_address import address_of, expected_url
 from mcp_memory.cli.clients.hook_trust import agrees_to_trust, has_trust, hashes_of
-from mcp_memory.cli.clients.next_steps import next_steps, offer_source
+from mcp_memory.cli.clients.next_steps import next_steps
 from mcp_memory.cli.console import print_status
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.options import scope as scope_option
-from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon import launch
 from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
 from mcp_memory.integrations import config_files, text_file
-from mcp_memory.integrations.clients import (
-    CLIENTS,
-    CONNECTABLE,
-    OVER_STDIO,
-    PROGRAMS,
-    TITLES,
-    ClientPaths,
-    ConnectionDetails,
-    Scope,
-    ask_entry,
-    config_targets,
-    explain_unread,
-    memory_folder,
-    with_hook_trust,
-)
+from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, ClientPaths, Scope, ask_entry, with_hook_trust
+from mcp_memory.integrations.clients.client import ConnectionDetails
+from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
 from mcp_memory.integrations.config_entries import HookEntries
-from mcp_memory.integrations.config_plan import ConfigTarget, plan_install, plan_uninstall, with_own_memory_off
+from mcp_memory.integrations.config_plan import (
+    ConfigChange,
+    ConfigTarget,
+    plan_install,
+    plan_uninstall,
+    with_own_memory_off,
+)
 from mcp_memory.integrations.installed_plugin import find_installed_plugin, refuse_installed_plugin
 from mcp_memory.integrations.marked_block import InstructionBlock
-from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.settings.settings import Settings, shipped, shipped_path
 
-UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or that a dry run does not make
+GENERIC = "generic"
+"""The name for any other client, which gets no files changed."""
 
 
 @click.command()
-@click.argument("client", type=click.Choice(CLIENTS), metavar="[CLIENT]", required=False)
+@click.argument("client", type=click.Choice([*CLIENTS, *snippets.PASTED, GENERIC]), metavar="[CLIENT]", required=False)
 @click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all that are on this machine.")
 @scope_option
 @click.option("--name", help="What the client calls the server; default: memory, or memory-VAULT.")
 @click.option("--no-hooks", is_flag=True, help="Without the hooks that bring memory up by themselves.")
 @click.option("--trust-hooks", is_flag=True, help="Codex: make it trust our hooks, as if you had accepted them there.")
 @click.option("--no-own-memory", is_flag=True, help="Switch the client's own memory off, until you uninstall.")
-@workspaces.workspace_option
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
@@ -68,14 +60,14 @@ def install(
     no_hooks: bool,
     trust_hooks: bool,
     no_own_memory: bool,
-    workspace: str | None,
     dry_run: bool,
     yes: bool,
 ) -> None:
     """Connect a client: the server, the permission to call its tools if the client has one, the hooks, and a few lines
-    that tell the agent when to use memory. `generic` changes no file of a client, and prints what to paste.
+    that tell the agent when to use memory.
 
-    CLIENT: claude-code, codex, openclaw, gemini, opencode, cursor, vscode or generic.
+    CLIENT: claude-code, codex, openclaw, gemini, opencode, cursor or vscode. For windsurf, cline, zed and generic (any
+    other client), no file is changed: it prints what to paste, and into which file.
 
     Shows what changes in which file, and asks. Each changed file gets a backup beside it, with a date.
 
@@ -84,35 +76,28 @@ def install(
     mcp-memory install --all
     mcp-memory install codex --scope project --dry-run"""
     if (client is None) != everything:
-        raise InvalidInput("name a client, or pass --all", hint=f"one of: {', '.join(CLIENTS)}")
-    if everything and (name or no_hooks or trust_hooks or no_own_memory or workspace or scope != "user"):
+        raise InvalidInput("name a client, or pass --all", hint="mcp-memory install --help lists them")
+    if everything and (name or no_hooks or trust_hooks or no_own_memory or scope != "user"):
         raise InvalidInput("--all takes only --dry-run and --yes", hint="mcp-memory install CLIENT, with its options")
     can_trust = client == "codex" and scope == "user" and not no_hooks
     if trust_hooks and not can_trust:
         raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
-    if workspace and (client != "openclaw" or no_hooks):
-        raise InvalidInput("--workspace is for OpenClaw, with its plugin", hint="mcp-memory install openclaw")
     if name is not None and not snippets.SERVER_NAME.fullmatch(name):
         raise InvalidInput("a server's name consists of letters, digits, - and _", hint="--name memory-of-mine")
     settings = cli.settings
-    has_person = not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
-    can_ask = can_trust and has_person
-    if client == "openclaw" and workspace is None and has_person and not no_hooks:
-        workspace = workspaces.ask_workspace(settings, find_client_paths())
-    in_place = workspaces.plan_workspace(settings, find_client_paths(), workspace) if workspace else []
-    if not dry_run and workspace != "vault" and not settings.daemon.uds and address_of(settings) is None:
+    can_ask = can_trust and not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
+    if not dry_run and not settings.daemon.uds and address_of(settings) is None:
         print_status("starting the daemon: its address goes into the client's files")
         launch.launch(settings, [], tell=print_status)
-    if client:
+    if client and client not in CLIENTS:
+        fragments = snippets.snippets(client, settings, expected_url(settings))
+        cli.show({"snippets": fragments}, snippets.snippet_lines(fragments))
+    elif client:
+        trust = trust_hooks or (can_ask and agrees_to_trust(targets_of("codex", "user", settings, find_client_paths())))
         plan = plan_connection(
-            settings, client, scope, name=name, hooks=not no_hooks, own_memory=not no_own_memory, dry_run=dry_run,
-            is_trusted=lambda wanted: trust_hooks or (can_ask and agrees_to_trust(wanted)),
-        )  # fmt: skip
-        plan = workspaces.with_workspace(plan, in_place)
+            settings, client, scope, name=name, hooks=not no_hooks, own_memory=not no_own_memory, trust=trust
+        )
         apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
-        if in_place and not dry_run:
-            workspaces.stop_outdated(settings, in_place)
-            settings = cli.load()
     else:
         from mcp_memory.cli.setup.found_clients import connect_all
 
@@ -129,72 +114,58 @@ def plan_connection(
     name: str | None = None,
     hooks: bool = True,
     own_memory: bool = True,
-    is_trusted: Callable[[Sequence[ConfigTarget]], bool],
-    dry_run: bool,
+    trust: bool = False,
 ) -> InstallPlan:
     """Return the changes that `install` will make. Without `own_memory`, they switch the client's own memory off.
-    `is_trusted` returns whether Codex trusts our hooks there. Makes a token for OpenClaw unless `dry_run`. Raises
-    Refused, and what reading the files raises."""
-    if settings.daemon.uds and client not in OVER_STDIO:
+    With `trust`, they make Codex trust our hooks. Raises Refused, and what reading the files raises."""
+    described = CLIENTS[client]
+    if settings.daemon.uds and described.runs == "headers":
         hint = "remove daemon.uds, or have the client start mcp-memory stdio"
         raise Refused("the daemon listens on a Unix socket, which clients can't use directly", hint=hint)
     paths = find_client_paths()
-    token = _token(settings, client, create=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
-    connection = _connection(client, settings, paths, scope, name=name, token=token)
+    connection = _connection(client, settings, paths, scope, name=name, hooks=hooks)
     refuse_installed_plugin(client, paths, connection.entry)
-    wanted = config_targets(client, scope, paths, connection, hooks=hooks)
+    wanted = described.targets(connection)
     wanted = wanted if own_memory else [*map(with_own_memory_off, wanted)]
-    if trust := is_trusted(wanted):
+    if trust:
         wanted = with_hook_trust(wanted, _hashes(wanted))
-    if any(not target.entries for target in wanted):
-        shared = _shared_instructions(client, scope, settings, paths)
-        wanted = [target for target in wanted if target.entries or target.file.resolve() not in shared]
-    changes = [plan_install(each, text_file.read(each.file), _backups(each.file, settings, paths)) for each in wanted]
+    changes = [plan_install(target, text_file.read(target.file)) for target in wanted]
     for change in changes:
-        if change.target.entries and (why := explain_unread(client, change.target, change.old)):
+        if why := described.why_unread(change.target, change.old):
             raise Refused(why, hint="nothing was changed; correct the file, then try again")
     # Codex's trust lasts as long as the hooks stay the same; the server's address may change.
     same_hooks = all(change.is_nothing for change in changes if change.target.has(HookEntries))
     trusted = trust or (has_trust(wanted) and same_hooks)
-    steps = list(next_steps(client, scope, settings, paths, expected_url(settings), changes, trusted=trusted))
-    if client == "openclaw":
-        steps += offer_source(client, memory_folder(client, paths), settings)
-    return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], steps)
+    steps = next_steps(client, scope, settings, paths, expected_url(settings), changes, trusted=trusted)
+    return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], list(steps))
 
 
 def plan_disconnection(settings: Settings, client: str, scope: Scope) -> InstallPlan:
     """Return the changes that remove from the client's files what `install` put in for this vault. Raises Refused."""
     paths = find_client_paths()
     shared = _shared_instructions(client, scope, settings, paths)
-    changes = [
-        plan_uninstall(target, text_file.read(target.file), _backups(target.file, settings, paths))
-        for target in targets_of(client, scope, settings, paths)
-        if target.file.resolve() not in shared
-    ]
-    kept = [
-        f"older backup: {backup}"
-        for change in changes
-        for backup, _ in _backups(change.file, settings, paths)
-        if backup not in change.spent
-    ]
-    if client == "openclaw":
-        gone, told = workspaces.plan_without_workspace(settings, paths)
-        changes, kept = [*changes, *gone], [*kept, *told]
-    return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], kept)
+    changes, kept = list[ConfigChange](), list[str]()
+    for target in targets_of(client, scope, settings, paths):
+        if target.file.resolve() in shared:
+            continue
+        backups = _backups(target.file, settings, paths)
+        change = plan_uninstall(target, text_file.read(target.file), backups)
+        changes += [] if change.is_nothing else [change]
+        kept += [f"older backup: {backup}" for backup, _ in backups if backup not in change.spent]
+    return InstallPlan(client, scope, changes, kept)
 
 
 def targets_of(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> list[ConfigTarget]:
-    """Return the client's files with the entries that belong in them. Makes no token. Raises Refused for a scope that
-    the client lacks."""
-    return config_targets(client, scope, paths, _connection(client, settings, paths, scope), hooks=True)
+    """Return the client's files with the entries that belong in them. Raises Refused for a scope that the client
+    lacks."""
+    return CLIENTS[client].targets(_connection(client, settings, paths, scope))
 
 
 def connecting_file(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> Path | None:
     """Return the file with the client's entry for this vault; None if no readable file has an entry."""
     for target, content in _readable(client, scope, settings, paths):
-        if ask_entry(target, content, ServerEntry, ServerEntry.is_in):
-            return target.file
-        if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_in):
+        connecting = ask_entry(target, content, ServerEntry, ServerEntry.is_in)
+        if connecting or ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_in):
             return target.file
     return None
 
@@ -203,7 +174,9 @@ def connected_clients(settings: Settings) -> list[str]:
     """Return the titles of the clients whose own files name this vault, or that have our plugin."""
     paths = find_client_paths()
     return [
-        TITLES[c] for c in PROGRAMS if connecting_file(c, "user", settings, paths) or find_installed_plugin(c, paths)
+        client.title
+        for client in CLIENTS.values()
+        if connecting_file(client.name, "user", settings, paths) or find_installed_plugin(client.name, paths)
     ]
 
 
@@ -216,19 +189,18 @@ def find_client_paths() -> ClientPaths:
 
 
 def _connection(
-    client: str, settings: Settings, paths: ClientPaths, scope: Scope, *, name: str | None = None, token: str = ""
+    client: str, settings: Settings, paths: ClientPaths, scope: Scope, *, name: str | None = None, hooks: bool = True
 ) -> ConnectionDetails:
     project = paths.project.name if scope == "project" and paths.project else None
-    url = expected_url(settings)
     return ConnectionDetails(
+        scope,
+        paths,
         name=name or snippets.server_name(settings),
-        entry={} if client == "generic" else snippets.server_entry(client, settings, url, project=project),
+        entry=snippets.server_entry(client, settings, expected_url(settings), project=project),
         instructions=shipped("clients/instructions.md"),
-        hooks=snippets.hook_commands(client, settings, shared=project is not None),
+        hooks=snippets.hook_commands(client, settings, shared=project is not None) if hooks else {},
+        plugin=(str(shipped_path("plugin")), snippets.hook_line("EVENT", client, settings)) if hooks else None,
         vault=snippets.vault_option(settings),
-        variable=snippets.token_variable(settings),
-        token=token or UNKNOWN_TOKEN,
-        plugin=(str(shipped_path("plugin")), snippets.hook_line("EVENT", client, settings)),
         chosen=name is not None,
     )
 
@@ -237,16 +209,9 @@ def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:
     """Return the hashes by which Codex will trust our hooks as planned. Raises Refused."""
     hooks = next(target for target in wanted if target.has(HookEntries))
     content = plan_install(hooks, text_file.read(hooks.file)).new or b""
-    if why_not := explain_unread("codex", hooks, content):
+    if why_not := CLIENTS["codex"].why_unread(hooks, content):
         raise Refused(why_not, hint="nothing was changed; fix the file, then try again")
     return hashes_of(hooks.file, content)
-
-
-def _token(settings: Settings, client: str, *, create: bool) -> str:
-    credentials = Credentials(settings.state.tokens)
-    if create:
-        settings.state.make()
-    return credentials.token(client) if create or credentials.has(client) else UNKNOWN_TOKEN
 
 
 def _backups(file: Path, settings: Settings, paths: ClientPaths) -> list[tuple[Path, bytes]]:

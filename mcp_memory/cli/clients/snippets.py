@@ -1,6 +1,6 @@
 """Makes the part of a client's configuration that finds the daemon, from the templates in `configs/clients`.
 
-`start --snippets` prints it for you to paste, `install` writes it.
+`install generic` prints it for you to paste, `install` writes it.
 """
 
 import json
@@ -11,19 +11,21 @@ import shutil
 import sys
 import tomllib
 import unicodedata
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mcp_memory.cli.clients.config_changes import short_path
+from mcp_memory.cli.console import Heading
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.integrations.clients import HOOK_EVENTS, OVER_STDIO, ClientPaths
+from mcp_memory.integrations import jsonc
+from mcp_memory.integrations.clients import CLIENTS, ClientPaths
 from mcp_memory.integrations.commands import LAUNCHER, PROGRAM
 from mcp_memory.runtime.paths import absolute, config_file, state_home
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, load, shipped
 
 TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
-TEMPLATE_VARIABLE = "MCP_MEMORY_TOKEN"
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9_-]+")
 """The names that every client accepts; Codex 0.169.0 silently skips a server with another name."""
@@ -32,71 +34,92 @@ _MAX_NAME_CHARS = 24
 take 64 characters."""
 
 
-def snippets(settings: Settings, url: str) -> dict[str, str]:
-    """Map each client and place to the text to paste, with this daemon's address and this program's path in it."""
+PASTED = {
+    "windsurf": (".codeium/windsurf/mcp_config.json", "mcpServers"),
+    "cline": (".cline/data/settings/cline_mcp_settings.json", "mcpServers"),
+    "zed": (".config/zed/settings.json", "context_servers"),
+}
+"""Clients without hooks whose files are not edited: the file in your home folder, and the table for the entry."""
+
+
+def snippets(client: str, settings: Settings, url: str) -> dict[str, str]:
+    """Map each place to the text to paste, with this daemon's address and this program's path in it. `client` is one of
+    `PASTED`, or any other for all that there are."""
+    if client in PASTED:
+        file, table = PASTED[client]
+        entry = stdio_entry(settings, client)
+        return {f"add to ~/{file}": jsonc.set_table("", (table, server_name(settings)), entry)}
     name, variable = server_name(settings), token_variable(settings)
+    token = f"{command_path()} clients token --client openclaw{_options(settings)}"
     claude = json.dumps(server_entry("claude-code", settings, url), ensure_ascii=False)
-    template = _filled("codex.toml", settings, url).splitlines()
-    codex = "\n".join(line for line in template if line and not line.startswith("#"))
-    token = f"{command_path()} token --client openclaw{_options(settings)}"
     paths = ClientPaths(Path(absolute("~")), os.environ)
+    headers = f"{_program(settings)} headers{_options(settings)} --client NAME"
     fragments = {
-        f"{client.title}: add to {short_path(client.folder(paths) / client.file)}": client.server(
-            name, server_entry(client.name, settings, url), None
-        ).insert("")
-        for client in OVER_STDIO.values()
+        f"Any client that speaks HTTP: {url}, with what this prints": headers,
+        "Any client that speaks only stdio": json.dumps(stdio_entry(settings), ensure_ascii=False),
     }
+    for known in CLIENTS.values():
+        if known.name not in {"claude-code", "openclaw"}:
+            place = f"{known.title}: add to {short_path(known.config_file('user', paths))}"
+            entry = server_entry(known.name, settings, url)
+            fragments[place] = known.syntax.set_table("", (*known.path, name), entry)
     return {
         "Claude Code": f"claude mcp add-json --scope user {name} {shlex.quote(claude)}",
-        "Codex: add to ~/.codex/config.toml": codex.replace("[mcp_servers.memory]", f"[mcp_servers.{name}]"),
         f"OpenClaw: start it with {variable} set to what this prints: {token}": f"openclaw mcp add {name} "
         f"--url {url} --transport streamable-http --no-probe "
         f"--header 'Authorization=Bearer ${{{variable}}}'",
         **fragments,
+        "Instructions for the agent: add to AGENTS.md": shipped("clients/instructions.md"),
     }
 
 
-def server_entry(client: str, settings: Settings | None, url: str, *, project: str | None = None) -> dict[str, Any]:
-    """Return the server's entry in this client's configuration. `settings` is None for the shipped entry, which fits
-    any machine. `project` is a name for its headers helper to send."""
+def snippet_lines(fragments: Mapping[str, str]) -> Iterator[str]:
+    """Yield the texts to paste, each under the place that it is for."""
+    for place, text in fragments.items():
+        yield from (Heading(place), text.rstrip(), "")
+
+
+def server_entry(client: str, settings: Settings, url: str, *, project: str | None = None) -> dict[str, Any]:
+    """Return the server's entry in this client's configuration. `project` is a name for our command to send."""
     if client == "claude-code":
-        return json.loads(_filled("claude-code.json", settings, url, project))
-    if client in OVER_STDIO:
-        entry = stdio_entry(settings, client, project=project)
-        return OVER_STDIO[client].shape(entry["command"], entry["args"])
+        return json.loads(filled(shipped("clients/claude-code.json"), settings, url, project))
     if client == "codex":
-        return tomllib.loads(_filled("codex.toml", settings, url, project))["mcp_servers"]["memory"]
-    variable = token_variable(settings) if settings else TEMPLATE_VARIABLE
-    text = _filled("openclaw.json", settings, url).replace(TEMPLATE_VARIABLE, variable)
-    return json.loads(text)["mcp"]["servers"]["memory"]
+        text = filled(shipped("clients/codex.toml"), settings, url, project)
+        return tomllib.loads(text)["mcp_servers"]["memory"]
+    entry = stdio_entry(settings, client, project=project)
+    return CLIENTS[client].shape(entry["command"], entry["args"])
 
 
-def stdio_entry(settings: Settings | None, client: str = "NAME", *, project: str | None = None) -> dict[str, Any]:
+def filled(text: str, settings: Settings, url: str, project: str | None = None) -> str:
+    """Return a shipped text with this daemon's address, and with our program's path and options in its commands. They
+    are inside strings, which take JSON's escapes in JSON and TOML."""
+    program, options = _program(settings, shared=bool(project)), _options(settings) + _project_option(project)
+
+    def ours(found: re.Match[str]) -> str:
+        return json.dumps(f"{program} {found[1]}{options} --client", ensure_ascii=False)[1:-1]
+
+    commands = rf"{re.escape(f'{LAUNCHER} {PROGRAM}')} (hook [\w-]+|headers) --client"
+    return re.sub(commands, ours, text).replace(TEMPLATE_URL, url)
+
+
+def stdio_entry(settings: Settings, client: str = "NAME", *, project: str | None = None) -> dict[str, Any]:
     """Return the server's entry for a client that only speaks stdio; you choose NAME. `project` is a name for it to
     send."""
-    more = (_options(settings) if settings else "") + (f" --project {_word(project)}" if project else "")
-    line = f"{_program(settings, shared=bool(project))} stdio --client {_word(client)}{more}"
-    command, *arguments = shlex.split(line)
+    program, options = _program(settings, shared=bool(project)), _options(settings) + _project_option(project)
+    command, *arguments = shlex.split(f"{program} stdio --client {_word(client)}{options}")
     return {"command": command, "args": arguments}
 
 
-def hook_commands(client: str, settings: Settings | None, *, shared: bool = False) -> dict[str, str]:
+def hook_commands(client: str, settings: Settings, *, shared: bool = False) -> dict[str, str]:
     """Map the client's name of each event to our command for it, as in `hook_line`. Return an empty dict for a client
     without hooks."""
-    events = HOOK_EVENTS.get(client, {})
+    events = CLIENTS[client].hooks
     return {name: hook_line(event.name, client, settings, shared=shared) for name, event in events.items()}
 
 
-def hook_line(event: str, client: str, settings: Settings | None, *, shared: bool = False) -> str:
-    """Return our command for an event. `settings` is None for any machine's command. For `shared`, see
-    `command_path`."""
-    options = _options(settings) if settings else ""
-    return f"{_program(settings, shared=shared)} hook {event} --client {client}{options}"
-
-
-def headers_line(settings: Settings, *, shared: bool = False) -> str:
-    """Return our command for the headers. For `shared`, see `command_path`."""
-    return f"{_program(settings, shared=shared)} headers{_options(settings)}"
+def hook_line(event: str, client: str, settings: Settings, *, shared: bool = False) -> str:
+    """Return our command for an event. For `shared`, see `command_path`."""
+    return f"{_program(settings, shared=shared)} hook {event} --client {client}{_options(settings)}"
 
 
 def server_name(settings: Settings) -> str:
@@ -113,7 +136,7 @@ def token_variable(settings: Settings) -> str:
     """Return the environment variable that gives the token to a client without a headers helper. Each vault has its own
     variable."""
     own = "" if _is_default(settings) else "_" + re.sub(r"[^A-Z0-9]+", "_", settings.state.root.name.upper())
-    return TEMPLATE_VARIABLE + own
+    return "MCP_MEMORY_TOKEN" + own
 
 
 def vault_option(settings: Settings) -> str | None:
@@ -150,21 +173,13 @@ def environment(settings: Settings) -> list[str]:
     return [f"{name}={value}" for name, value in found.items() if value]
 
 
-def _filled(name: str, settings: Settings | None, url: str, project: str | None = None) -> str:
-    """Fill a template. Both formats take JSON's string escapes, and both templates have the command inside a string."""
-    text = shipped(f"clients/{name}").replace(TEMPLATE_URL, url)
-    if settings is None:
-        return text
-    command = headers_line(settings, shared=bool(project)) + (f" --project {_word(project)}" if project else "")
-    return text.replace(f"{_program(None)} headers", json.dumps(command, ensure_ascii=False)[1:-1])
-
-
-def _program(settings: Settings | None, *, shared: bool = False) -> str:
-    """Return our program as a client starts it, whose environment may be for another Python. `settings` is None for any
-    machine's program."""
-    if settings is None:
-        return f"{LAUNCHER} {PROGRAM}"
+def _program(settings: Settings, *, shared: bool = False) -> str:
+    """Return our program as a client starts it, whose environment may be for another Python."""
     return " ".join([LAUNCHER, *map(_word, environment(settings)), command_path(shared=shared)])
+
+
+def _project_option(project: str | None) -> str:
+    return f" --project {_word(project)}" if project else ""
 
 
 def _options(settings: Settings) -> str:

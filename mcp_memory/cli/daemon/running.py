@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from mcp_memory import __version__
-from mcp_memory.cli.clients import snippets as client_snippets
 from mcp_memory.cli.clients.snippets import typed_command
-from mcp_memory.cli.console import Heading, Remark, local_minute, print_status, say
+from mcp_memory.cli.console import Remark, local_minute, print_status, say
 from mcp_memory.cli.daemon.first_index import start_daemon
 from mcp_memory.cli.daemon.service import restarted_by_systemd
 from mcp_memory.cli.options import CommandContext, command_options, located, port
@@ -26,26 +25,21 @@ from mcp_memory.text.pluralize import counted
 
 @click.command()
 @port
-@click.option("--snippets", is_flag=True, help="Also print what to paste into each client's configuration.")
 @command_options
-def start(cli: CommandContext, port: int | None, snippets: bool) -> None:
+def start(cli: CommandContext, port: int | None) -> None:
     """Start the daemon in the background, or show where it is running.
 
     A running daemon of an older version finishes its calls and is replaced; a newer one is kept.
 
     \b
     mcp-memory start
-    mcp-memory start --vault ~/notes
-    mcp-memory start --snippets         connect a client by hand"""
+    mcp-memory start --vault ~/notes"""
     settings = cli.load(daemon__port=port)
     connection, started, status = start_daemon(settings, ["--port", str(port)] if port is not None else [])
     address = connection.address
     if is_newer(address.version, than=__version__):
         print_status(f"using the running daemon: its version {address.version} is newer than {__version__}")
     lines = list(_summarize(settings, address, status, started=started))
-    if snippets and not address.uds:  # MCP clients connect to a port
-        for name, text in client_snippets.snippets(settings, address.url).items():
-            lines += ["", Heading(f"# {name}"), text]
     cli.show({"started": started, **_facts(address, status)}, lines)
 
 

@@ -14,7 +14,6 @@ import click
 
 from mcp_memory.cli.clients.config_changes import apply_plan, make_changes, show_diff
 from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, plan_disconnection
-from mcp_memory.cli.clients.workspaces import stop_outdated
 from mcp_memory.cli.console import confirm, print_status, say_all
 from mcp_memory.cli.daemon.service import unit_file
 from mcp_memory.cli.options import CommandContext, command_options
@@ -23,7 +22,7 @@ from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, McpMemoryError, StorageFailed
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, PROGRAMS, TITLES, Scope
+from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, Scope
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.paths import config_file
@@ -43,7 +42,7 @@ class UninstallPlan:
 
 
 @click.command()
-@click.argument("client", type=click.Choice(CLIENTS), metavar="[CLIENT]", required=False)
+@click.argument("client", type=click.Choice(list(CLIENTS)), metavar="[CLIENT]", required=False)
 @click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all that are connected.")
 @scope_option
 @click.option("--yes", is_flag=True, help="With CLIENT or --all: don't ask.")
@@ -77,7 +76,6 @@ def uninstall(
         if client:
             plan = plan_disconnection(cli.settings_without_mistakes, client, scope)
             apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="disconnected")
-            stop_outdated(cli.settings_without_mistakes, () if dry_run else plan.changes)
         else:
             _disconnect_all(cli, dry_run=dry_run, yes=yes)
         return
@@ -100,10 +98,10 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
     if not (yes or dry_run):
         cli.refuse_questions("pass --yes, or --dry-run")
     rows, has_failed, paths = list[dict[str, Any]](), False, find_client_paths()
-    for client in PROGRAMS:
+    for client, described in CLIENTS.items():
         try:
             if plugin := find_installed_plugin(client, paths):
-                print_status(f"{TITLES[client]} has our plugin: {PROGRAMS[client]} plugin remove {plugin.key}")
+                print_status(f"{described.title} has our plugin: {described.program} plugin remove {plugin.key}")
             plan = plan_disconnection(cli.settings_without_mistakes, client, "user")
             for change in () if dry_run else plan.changes:
                 config_files.check(change)
@@ -111,14 +109,13 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
                 continue
             if not cli.as_json:
                 show_diff(plan)
-            if not (yes or dry_run or confirm(f"disconnect {TITLES[client]} by these changes?")):
+            if not (yes or dry_run or confirm(f"disconnect {described.title} by these changes?")):
                 continue
             row, lines = make_changes(plan, dry_run=dry_run, done="disconnected")
             rows.append(row)
             say_all([] if cli.as_json else lines)
-            stop_outdated(cli.settings_without_mistakes, () if dry_run else plan.changes)
         except McpMemoryError as error:
-            print_status(f"{TITLES[client]}: not disconnected: {error}")
+            print_status(f"{described.title}: not disconnected: {error}")
             rows.append({"client": client, "done": False, "error": error.message, "hint": error.hint})
             has_failed = True
     cli.show({"clients": rows}, [] if rows else ["no client's files hold anything of this vault"])
@@ -180,7 +177,7 @@ def _connected_clients(settings: Settings) -> Iterator[str]:
             continue
         if file := connecting_file(client, scope, settings, paths):
             option = " --scope project" if scope == "project" else ""
-            yield f"{TITLES[client]} ({file}): mcp-memory uninstall {client}{option}"
+            yield f"{CLIENTS[client].title} ({file}): mcp-memory uninstall {client}{option}"
 
 
 def _remove(places: Sequence[Path]) -> None:

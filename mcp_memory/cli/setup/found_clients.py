@@ -10,7 +10,7 @@ import click
 
 from mcp_memory.cli.clients.config_changes import InstallPlan, make_changes, short_path, show_diff
 from mcp_memory.cli.clients.hook_trust import has_trust
-from mcp_memory.cli.clients.installing import find_client_paths, plan_connection
+from mcp_memory.cli.clients.installing import find_client_paths, plan_connection, targets_of
 from mcp_memory.cli.clients.next_steps import SESSIONS_ARE_KEPT
 from mcp_memory.cli.clients.snippets import typed_command
 from mcp_memory.cli.console import confirm
@@ -18,7 +18,7 @@ from mcp_memory.cli.options import CommandContext
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients import PROGRAMS, TITLES, find_client
+from mcp_memory.integrations.clients import CLIENTS, TITLES, find_client
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.settings.settings import Settings
 
@@ -41,7 +41,7 @@ def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str])
     paths = find_client_paths()
     rows = dialogue.report["clients"] = list[dict[str, Any]]()
     absent = list[str]()
-    for client in only or PROGRAMS:
+    for client in only or CLIENTS:
         places = [short_path(place) for place in find_client(client, paths)]
         rows.append(row := {"client": client, "found": places, "state": "not found"})
         title = f"{TITLES[client]} ({', '.join(places) or 'not found'})"
@@ -64,7 +64,7 @@ def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str])
 
 
 def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) -> dict[str, Any]:
-    plan = _plan(dialogue, settings, client)
+    plan = _plan(settings, client)
     if not plan.changes:
         dialogue.say(f"{title}: connected already")
         return {"state": "connected already"}
@@ -91,7 +91,7 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
 
 def _ask_about_own_memory(dialogue: Dialogue, settings: Settings, client: str) -> None:
     """Ask once, after the client was connected, whether to switch its own memory off."""
-    plan = _plan(dialogue, settings, client, own_memory=False)
+    plan = _plan(settings, client, own_memory=False)
     if plan.changes:
         dialogue.say(f"{TITLES[client]} keeps a memory of its own. With both on, facts end up in two places.")
         show_diff(plan)
@@ -99,11 +99,12 @@ def _ask_about_own_memory(dialogue: Dialogue, settings: Settings, client: str) -
             make_changes(plan, dry_run=False, done="its own memory is off")
 
 
-def _plan(dialogue: Dialogue, settings: Settings, client: str, *, own_memory: bool = True) -> InstallPlan:
+def _plan(settings: Settings, client: str, *, own_memory: bool = True) -> InstallPlan:
     """Plan a connection, with Codex's trust in our hooks if Codex reports the hooks that it would trust. Raises
     Refused."""
-    plan = partial(plan_connection, settings, client, "user", own_memory=own_memory, dry_run=dialogue.preview)
+    plan = partial(plan_connection, settings, client, "user", own_memory=own_memory)
     if client == "codex" and shutil.which("codex"):
         with suppress(Refused):
-            return plan(is_trusted=lambda wanted: not has_trust(wanted))
-    return plan(is_trusted=lambda _: False)
+            codex = targets_of(client, "user", settings, find_client_paths())
+            return plan(trust=not has_trust(codex))
+    return plan()

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,10 @@ import click
 from mcp_memory.capture.checkpoint import Checkpoints
 from mcp_memory.capture.tail import list_sessions, measure_unread
 from mcp_memory.capture.transcript_paths import TranscriptPaths
-from mcp_memory.cli.clients.config_changes import InstallPlan, make_changes, short_path, show_diff
+from mcp_memory.cli.clients.config_changes import short_path
 from mcp_memory.cli.clients.installing import find_client_paths
 from mcp_memory.cli.clients.next_steps import is_read_already
 from mcp_memory.cli.clients.snippets import typed_command
-from mcp_memory.cli.clients.workspaces import ask_workspace, plan_workspace, stop_outdated, workspace_option
 from mcp_memory.cli.console import print_status
 from mcp_memory.cli.daemon.first_index import start_daemon
 from mcp_memory.cli.notes.changes import NOT_DONE
@@ -30,7 +28,7 @@ from mcp_memory.cli.transfer.importing import import_notes
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.config import ExtractionConfig
-from mcp_memory.integrations.clients import PROGRAMS, TITLES, memory_folder
+from mcp_memory.integrations.clients import CLIENTS
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
@@ -44,9 +42,8 @@ busy."""
 
 
 @click.command()
-@click.option("--client", "only", type=click.Choice(list(PROGRAMS)), multiple=True, help="Only this; may be repeated.")
+@click.option("--client", "only", type=click.Choice(list(CLIENTS)), multiple=True, help="Only this; may be repeated.")
 @click.option("--no-past", is_flag=True, help="Leave past sessions and the clients' own memory alone.")
-@workspace_option
 @click.option("--dry-run", is_flag=True, help="Only show what there is and what would change.")
 @click.option("--diff", "diffs", is_flag=True, help="Show the changes to files line by line.")
 @click.option("--yes", is_flag=True, help="Answer yes to every question.")
@@ -55,7 +52,6 @@ def setup(
     cli: CommandContext,
     only: tuple[str, ...],
     no_past: bool,
-    workspace: str | None,
     dry_run: bool,
     diffs: bool,
     yes: bool,
@@ -75,7 +71,7 @@ def setup(
     settings, dialogue.report["dry_run"] = cli.settings, dialogue.preview
     dialogue.diffs = diffs
     try:
-        settings, connected = _take_steps(dialogue, settings, only, workspace, has_past=not no_past)
+        connected = _take_steps(dialogue, settings, only, has_past=not no_past)
     except (click.Abort, KeyboardInterrupt):
         print_status(f"\nstopped; what was done stays. To go on: {typed_command(settings, 'setup')}")
         raise
@@ -88,12 +84,9 @@ def setup(
         click.get_current_context().exit(1)
 
 
-def _take_steps(
-    dialogue: Dialogue, settings: Settings, only: Sequence[str], workspace: str | None, *, has_past: bool
-) -> tuple[Settings, Sequence[str]]:
-    """Take the five steps. Returns the settings after them, and the connected clients."""
+def _take_steps(dialogue: Dialogue, settings: Settings, only: Sequence[str], *, has_past: bool) -> Sequence[str]:
+    """Take the five steps. Returns the titles of the connected clients."""
     dialogue.head("1 of 5  The vault and its daemon")
-    settings = _place_workspace(dialogue, settings, workspace)
     _start(dialogue, settings)
     dialogue.head("2 of 5  Your agents")
     connected = connect_clients(dialogue, settings, only)
@@ -109,7 +102,7 @@ def _take_steps(
         dialogue.say("left alone")
     dialogue.head("5 of 5  A first question")
     _ask(dialogue)
-    return settings, connected
+    return connected
 
 
 def _why_nothing(dialogue: Dialogue) -> str:
@@ -117,25 +110,6 @@ def _why_nothing(dialogue: Dialogue) -> str:
     if all(row["state"] == "not found" for row in dialogue.report["clients"]):
         return "no client was found: install one and run this again, or see mcp-memory install generic"
     return "there is no terminal to ask on: pass --yes (--diff shows each line)"
-
-
-def _place_workspace(dialogue: Dialogue, settings: Settings, use: str | None) -> Settings:
-    """Have OpenClaw's own notes read where they are, if you passed or choose that. Returns the settings after that.
-    Raises InvalidInput and Refused."""
-    paths = find_client_paths()
-    if use is None:
-        use = "leave" if dialogue.preview or dialogue.yes else ask_workspace(settings, paths)
-    if not (changes := plan_workspace(settings, paths, use)):
-        return settings
-    plan = InstallPlan("openclaw", "user", changes, [])
-    if not dialogue.cli.as_json:
-        show_diff(plan)
-    if not dialogue.agree("Change this file?"):
-        return settings
-    stop_outdated(settings, changes)
-    dialogue.report["workspace"] = make_changes(plan, dry_run=False, done=use)[0]
-    dialogue.cli = replace(dialogue.cli)  # a new context reads the settings again
-    return dialogue.cli.settings
 
 
 def _start(dialogue: Dialogue, settings: Settings) -> None:
@@ -183,11 +157,12 @@ def _capture(dialogue: Dialogue, settings: Settings) -> None:
 def _import(dialogue: Dialogue, settings: Settings) -> None:
     rows = dialogue.report["memories"] = list[dict[str, Any]]()
     paths = find_client_paths()
-    for client in PROGRAMS:
-        if (folder := memory_folder(client, paths)) is None:
+    for client, described in CLIENTS.items():
+        folder = described.memory_folder(paths)
+        if folder is None:
             continue
         if is_read_already(folder, settings):
-            dialogue.say(f"{TITLES[client]}: {short_path(folder)} is searched where it is")
+            dialogue.say(f"{described.title}: {short_path(folder)} is searched where it is")
             rows.append({"client": client, "folder": str(folder), "counts": {}, "imported": False})
             continue
         try:
@@ -196,7 +171,7 @@ def _import(dialogue: Dialogue, settings: Settings) -> None:
             new = sum(counts.get(deed, 0) for deed in ("new", "updated", "beside"))
             state = f"{new:,} of them new" if new else "imported already" if counts else "nothing to import"
             notes = counted(sum(counts.values()), "note")
-            dialogue.say(f"{TITLES[client]}: {notes} in {short_path(folder)}, {state}")
+            dialogue.say(f"{described.title}: {notes} in {short_path(folder)}, {state}")
             is_agreed = new > 0 and dialogue.agree("Copy them into the vault? The files there stay as they are.")
             if is_agreed:
                 done = import_notes(dialogue.cli, source, dry_run=False)
@@ -205,7 +180,7 @@ def _import(dialogue: Dialogue, settings: Settings) -> None:
                 dialogue.say(f"→ to take it back: mcp-memory undo {run}" if run else "", indent=4)
             rows.append({"client": client, "folder": str(folder), "counts": counts, "imported": is_agreed})
         except McpMemoryError as error:
-            dialogue.fail(TITLES[client], error)
+            dialogue.fail(described.title, error)
     if not rows:
         dialogue.say("none found")
 

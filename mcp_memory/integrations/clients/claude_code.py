@@ -1,17 +1,15 @@
 """Claude Code: HTTP with a headers helper, hooks, a permission rule and `CLAUDE.md`."""
 
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import text_file
+from mcp_memory.integrations import jsonc, text_file
+from mcp_memory.integrations.clients.claude_settings import ClaudeSettings, user_config
 from mcp_memory.integrations.clients.client import ACTIONS, OWN_TOOLS, Client, ClientPaths, ConnectionDetails, Scope
-from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, PermissionRule
-from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.marked_block import InstructionBlock
-from mcp_memory.integrations.own_memory import OwnMemory
-from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, OwnMemory, PermissionRule
 
 
 class ClaudeCode(Client):
@@ -20,7 +18,11 @@ class ClaudeCode(Client):
     name: ClassVar = "claude-code"
     title: ClassVar = "Claude Code"
     program: ClassVar = "claude"
-    scopes: ClassVar = ("user", "project")
+    project_file: ClassVar = ".mcp.json"
+    runs: ClassVar = "headers"
+    locks: ClassVar = True
+    rules: ClassVar = "CLAUDE.md"
+    project_rules: ClassVar = "CLAUDE.md"
     tolerates: ClassVar = ""
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
@@ -33,44 +35,32 @@ class ClaudeCode(Client):
         "SessionEnd": HookEvent("session-end"),
     }
 
-    def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
-        if scope == "project":
-            return where.project / ".mcp.json" if where.project else None
-        return where.folder("CLAUDE_CONFIG_DIR", "") / ".claude.json"
+    def config_file(self, scope: Scope, where: ClientPaths) -> Path:
+        return user_config(where) if scope == "user" else super().config_file(scope, where)
 
     def folder(self, where: ClientPaths) -> Path:
         return where.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+    def hooks_file(self, scope: Scope, where: ClientPaths) -> Path:
+        folder = self.folder(where) if scope == "user" else self.config_file(scope, where).with_name(".claude")
+        return folder / "settings.json"
 
     def memory_folder(self, where: ClientPaths) -> Path | None:
         folder = self.folder(where) / "projects"
         return folder if any(folder.glob("*/memory/*.md")) else None
 
-    def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
-        config = self._config(scope, where)
-        root = where.project if scope == "project" else None
-        folder = root / ".claude" if root else self.folder(where)
-        identity = EntryIdentity(self.name, wire.vault)
-        server = ServerEntry("json", ("mcpServers",), wire.name, wire.entry, identity, wire.chosen)
-        name = _server_name(config, server)
-        more: tuple[ConfigEntry, ...] = (self.hook_entries(wire.hooks, wire.vault, name),) if hooks else ()
-        own = () if root else (OwnMemory("json", ("autoMemoryEnabled",), default=True),)
-        return [
-            ConfigTarget(config, (server,), lock=None if root else config.with_name(f"{config.name}.lock")),
-            ConfigTarget(folder / "settings.json", (*more, *_permission(config, server, name), *own)),
-            ConfigTarget((root or folder) / "CLAUDE.md", (InstructionBlock(wire.instructions),)),
-        ]
+    def further_entries(self, wire: ConnectionDetails) -> Iterator[tuple[Path, ConfigEntry]]:
+        settings, server = self.hooks_file(wire.scope, wire.where), self.server(wire)
+        with suppress(McpMemoryError):  # reported when the entry is planned
+            text = text_file.read_text(self.config_file(wire.scope, wire.where))
+            name = server.name_in(text)
+            if not server.is_taken(text):
+                yield settings, PermissionRule(name, tuple(other for other in server.names(text) if other != name))
+        if wire.scope == "user":
+            yield settings, OwnMemory(jsonc, ("autoMemoryEnabled",), default=True)
 
+    def why_server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:
+        return ClaudeSettings.read(where).server_off(name, entry.get("url"))
 
-def _server_name(config: Path, server: ServerEntry) -> str:
-    """Return the name that our entry has in the file, or will get."""
-    with suppress(McpMemoryError):  # reported when the entry is planned
-        return server.name_in(text_file.read_text(config))
-    return server.name
-
-
-def _permission(config: Path, server: ServerEntry, name: str) -> tuple[PermissionRule, ...]:
-    with suppress(McpMemoryError):  # reported when the entry is planned
-        text = text_file.read_text(config)
-        if not server.is_taken(text):
-            return (PermissionRule(name, tuple(other for other in server.names(text) if other != name)),)
-    return ()
+    def why_hooks_off(self, where: ClientPaths) -> str | None:
+        return ClaudeSettings.read(where).hooks_off()

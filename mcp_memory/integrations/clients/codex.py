@@ -1,18 +1,17 @@
 """Codex: HTTP with a headers helper, hooks that you have to trust, and `AGENTS.md`."""
 
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import text_file
-from mcp_memory.integrations.clients.client import ACTIONS, Client, ClientPaths, ConnectionDetails, Scope
-from mcp_memory.integrations.config_entries import HookEntries, HookEvent, HookTrust
+from mcp_memory.integrations import text_file, toml
+from mcp_memory.integrations.clients.client import ACTIONS, Client, ClientPaths, ConnectionDetails, Scope, has_ours
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent, HookTrust, OwnMemory
 from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.marked_block import InstructionBlock
-from mcp_memory.integrations.own_memory import OwnMemory
-from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
+from mcp_memory.text.parsed_values import value_at
 
 
 class Codex(Client):
@@ -21,7 +20,14 @@ class Codex(Client):
     name: ClassVar = "codex"
     title: ClassVar = "Codex"
     program: ClassVar = "codex"
-    scopes: ClassVar = ("user", "project")
+    home: ClassVar = ".codex"
+    file: ClassVar = "config.toml"
+    project_file: ClassVar = ".codex/config.toml"
+    syntax: ClassVar = toml
+    path: ClassVar = ("mcp_servers",)
+    runs: ClassVar = "headers"
+    rules: ClassVar = "AGENTS.md"
+    hooks_switch: ClassVar = ("features", "hooks")
     tolerates: ClassVar = ""
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
@@ -34,33 +40,38 @@ class Codex(Client):
         "SessionEnd": HookEvent("session-end"),
     }
 
-    def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
-        if scope == "project":
-            return where.project / ".codex" / "config.toml" if where.project else None
-        return self.folder(where) / "config.toml"
-
     def folder(self, where: ClientPaths) -> Path:
-        return where.folder("CODEX_HOME", ".codex")
+        return where.folder("CODEX_HOME", self.home)
+
+    def hooks_file(self, scope: Scope, where: ClientPaths) -> Path:
+        return self.config_file(scope, where).with_name("hooks.json")
 
     def memory_folder(self, where: ClientPaths) -> Path | None:
         folders = (self.folder(where) / name for name in ("memories_v2", "memories"))
         return next((folder for folder in folders if any(folder.glob("*.md"))), None)
 
-    def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
-        config = self._config(scope, where)
-        identity = EntryIdentity(self.name, wire.vault)
-        server = ServerEntry("toml", ("mcp_servers",), wire.name, wire.entry, identity, wire.chosen)
-        folder = where.project if scope == "project" and where.project else config.parent
-        instructions = ConfigTarget(folder / "AGENTS.md", (InstructionBlock(wire.instructions),))
-        own = () if scope == "project" else (OwnMemory("toml", ("features", "memories"), default=False),)
-        if not hooks:
-            return [ConfigTarget(config, (server, *own)), instructions]
-        file, ours = config.parent / "hooks.json", self.hook_entries(wire.hooks, wire.vault, wire.name)
-        return [
-            ConfigTarget(config, (server, HookTrust(_trust_keys(file, ours)), *own)),
-            ConfigTarget(file, (ours,)),
-            instructions,
-        ]
+    def further_entries(self, wire: ConnectionDetails) -> Iterator[tuple[Path, ConfigEntry]]:
+        config = self.config_file(wire.scope, wire.where)
+        if wire.hooks:
+            ours = self.hook_entries(wire.hooks, wire.vault, wire.name)
+            yield config, HookTrust(_trust_keys(self.hooks_file(wire.scope, wire.where), ours))
+        if wire.scope == "user":
+            yield config, OwnMemory(toml, ("features", "memories"), default=False)
+
+    def why_unused(self, target: ConfigTarget, content: bytes | None) -> str | None:
+        other = target.file.with_name("AGENTS.override.md")
+        if target.file.name == "AGENTS.md" and has_ours(target, content):
+            with suppress(McpMemoryError):
+                if (text_file.read(other) or b"").strip():
+                    return f"Codex reads {other} instead of {target.file}: copy the lines about memory from there"
+        return super().why_unused(target, content)
+
+    def why_server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:  # noqa: ARG002 -- as the others
+        for file, settings in self.layers(where):
+            is_on = value_at(settings, *self.path, name, "enabled")
+            if is_on is not None:
+                return f"enabled = false in {file}" if is_on is False else None
+        return None
 
 
 def _trust_keys(file: Path, hooks: HookEntries) -> tuple[str, ...]:

@@ -2,28 +2,26 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients.client import HOOK_TIMEOUT_S, ClientPaths
-from mcp_memory.integrations.clients.stdio_client import StdioClient
-from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent
-from mcp_memory.integrations.own_memory import OwnMemory
+from mcp_memory.integrations import jsonc
+from mcp_memory.integrations.clients.client import HOOK_TIMEOUT_S, Client, ClientPaths, ConnectionDetails
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, OwnMemory
+from mcp_memory.integrations.syntax import read_table
 from mcp_memory.text.parsed_values import list_at, value_at
 
 _MANAGED = "/Library/Application Support/GeminiCli" if sys.platform == "darwin" else "/etc/gemini-cli"
 
 
-class GeminiCli(StdioClient):
+class GeminiCli(Client):
     """Gemini CLI. Its hooks have Claude Code's form under other names, with timeouts in milliseconds. Where it can't
     ask, a server without trust has no tools."""
 
     name: ClassVar = "gemini"
     title: ClassVar = "Gemini CLI"
     program: ClassVar = "gemini"
-    scopes: ClassVar = ("user", "project")
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "BeforeAgent": HookEvent("prompt"),
@@ -35,6 +33,7 @@ class GeminiCli(StdioClient):
         "SessionEnd": HookEvent("session-end"),
     }
     hook_timeout: ClassVar = 1000 * HOOK_TIMEOUT_S
+    hooks_switch: ClassVar = ("hooksConfig", "enabled")
     tolerates: ClassVar = "comments"
     home: ClassVar = ".gemini"
     file: ClassVar = "settings.json"
@@ -50,25 +49,18 @@ class GeminiCli(StdioClient):
         folder = self.folder(where)
         return folder if os.access(folder / "GEMINI.md", os.F_OK) or any(folder.glob("tmp/*/memory/*.md")) else None
 
-    def more_entries(self) -> tuple[ConfigEntry, ...]:
-        return (OwnMemory("json", ("experimental", "autoMemory"), default=False),)
+    def further_entries(self, wire: ConnectionDetails) -> Iterator[tuple[Path, ConfigEntry]]:
+        if wire.scope == "user":
+            yield self.config_file("user", wire.where), OwnMemory(jsonc, ("experimental", "autoMemory"), default=False)
 
-    def server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:
-        for file, settings in self._layers(where):
+    def why_server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:
+        for file, settings in self.layers(where):
             allowed = value_at(settings, "mcp", "allowed")
             if name in list_at(settings, "mcp", "excluded") or (isinstance(allowed, list) and name not in allowed):
                 return f"mcp.allowed or mcp.excluded in {file}"
-        return super().server_off(name, entry, where)
+        return super().why_server_off(name, entry, where)
 
-    def hooks_off(self, where: ClientPaths) -> str | None:
-        for file, settings in self._layers(where):
-            if value_at(settings, "hooksConfig", "enabled") is False:
-                return f"hooksConfig.enabled = false in {file}"
-        return None
-
-    def _layers(self, where: ClientPaths) -> list[tuple[Path, dict[str, Any]]]:
-        """Return the settings files with their content, the strongest first: an organization's, the project's,
-        yours."""
+    def layers(self, where: ClientPaths) -> list[tuple[Path, dict[str, Any]]]:
+        """Return the settings files with their content, an organization's first."""
         managed = where.folder("GEMINI_CLI_SYSTEM_SETTINGS_PATH", f"{_MANAGED}/settings.json")
-        files = [managed, self.config_file("project", where), self.config_file("user", where)]
-        return [(file, config_files.read_table(file)) for file in files if file]
+        return [(managed, read_table(managed)), *super().layers(where)]

@@ -1,14 +1,14 @@
 """opencode: `~/.config/opencode/opencode.json`, or `.jsonc` if that file exists (as version 1.18.33 reads it)."""
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from mcp_memory.integrations import commands, jsonc
-from mcp_memory.integrations.clients.client import ClientPaths, ConnectionDetails, Scope
-from mcp_memory.integrations.clients.stdio_client import StdioClient
-from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
+from mcp_memory.integrations.config_entries import ConfigEntry
 from mcp_memory.text.parsed_values import list_at, value_at
 
 _LIST = "plugin"
@@ -48,23 +48,24 @@ class OpenCodePlugin:
         return None
 
 
-class OpenCode(StdioClient):
+class OpenCode(Client):
     """opencode, which lets an agent call MCP tools without asking, unless you configured otherwise."""
 
     name: ClassVar = "opencode"
     title: ClassVar = "opencode"
     program: ClassVar = "opencode"
-    scopes: ClassVar = ("user", "project")
-    home: ClassVar = ".config/opencode"
     path: ClassVar = ("mcp",)
     file: ClassVar = "opencode.json"
     project_file: ClassVar = "opencode.json"
     rules: ClassVar = "AGENTS.md"
 
-    def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
+    def folder(self, where: ClientPaths) -> Path:
+        return where.folder("XDG_CONFIG_HOME", ".config") / "opencode"
+
+    def config_file(self, scope: Scope, where: ClientPaths) -> Path:
         file = super().config_file(scope, where)
-        other = file.with_suffix(".jsonc") if file else None
-        return other if other and os.access(other, os.F_OK) else file
+        other = file.with_suffix(".jsonc")
+        return other if os.access(other, os.F_OK) else file
 
     def rules_file(self, scope: Scope, where: ClientPaths) -> Path | None:
         """Return the file for the instructions. None if opencode has no `AGENTS.md` and reads Claude Code's file, which
@@ -74,13 +75,11 @@ class OpenCode(StdioClient):
         is_shared = scope == "user" and os.access(claude, os.F_OK)
         return None if file and is_shared and not os.access(file, os.F_OK) else file
 
-    def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
-        """Return the files and the entries for each. A repository's file gets no plugin, because the plugin's path
-        exists only on this machine."""
-        config, *rest = super().targets(scope, where, wire, hooks)
-        folder, command = wire.plugin
-        plugin = OpenCodePlugin(f"{folder}/opencode.js", command, wire.vault)
-        return [replace(config, entries=(*config.entries, plugin)) if hooks and scope == "user" else config, *rest]
+    def further_entries(self, wire: ConnectionDetails) -> Iterator[tuple[Path, ConfigEntry]]:
+        """Yield the plugin. A repository's file gets none, because the plugin's path exists only on this machine."""
+        if wire.plugin and wire.scope == "user":
+            folder, command = wire.plugin
+            yield self.config_file("user", wire.where), OpenCodePlugin(f"{folder}/opencode.js", command, wire.vault)
 
     def shape(self, command: str, arguments: list[str]) -> dict[str, Any]:
         return {"type": "local", "command": [command, *arguments], "enabled": True}

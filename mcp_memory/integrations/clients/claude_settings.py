@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import config_files, jsonc, text_file
-from mcp_memory.integrations.clients import ClientPaths, config_file
-from mcp_memory.integrations.clients.client import TOOLS
+from mcp_memory.integrations import jsonc, text_file
+from mcp_memory.integrations.clients.client import TOOLS, ClientPaths
+from mcp_memory.integrations.syntax import read_table
 from mcp_memory.text.parsed_values import list_at, table_at, value_at
 
 Permission = Literal["allowed", "asked", "denied", "no rule"]
@@ -49,8 +49,7 @@ class ClaudeSettings:
             *(Layer(file, _table(file), managed=True) for file in (where.managed / "managed-settings.json", *more)),
         ]
         only = where.managed / "managed-mcp.json"
-        config = config_file("claude-code", "user", where)
-        assert config is not None, "Claude Code has one"
+        config = user_config(where)
         here = table_at(_table(config), "projects", str(project))
         return cls(
             layers,
@@ -103,6 +102,17 @@ class ClaudeSettings:
         return "asked" if only_managed else "no rule"
 
 
+def user_config(where: ClientPaths) -> Path:
+    """Return the file with the servers and with what Claude Code notes about your projects."""
+    return where.folder("CLAUDE_CONFIG_DIR", "") / ".claude.json"
+
+
+def is_trusted_folder(where: ClientPaths) -> bool:
+    """Return whether you have told Claude Code to trust the repository, whose settings it uses only then."""
+    project = value_at(read_table(user_config(where)), "projects", str(where.project))
+    return value_at(project, "hasTrustDialogAccepted") is True
+
+
 def _fits(rule: object, server: str, tool: str) -> bool:
     """Return whether a permission rule applies to that tool of that server."""
     return rule == f"mcp__{server}" or (isinstance(rule, str) and _matches(rule, f"mcp__{server}__{tool}"))
@@ -122,5 +132,5 @@ def _table(file: Path) -> dict[str, Any]:
     """Return the file's settings; empty if Claude Code wouldn't load the file, since it reads plain JSON only."""
     with suppress(McpMemoryError):
         if jsonc.plain_fault(text_file.read_text(file)) is None:
-            return config_files.read_table(file)
+            return read_table(file)
     return {}
