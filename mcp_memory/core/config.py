@@ -14,7 +14,6 @@ from mcp_memory.recall.config import RecallConfig
 from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking.chunker import ChunkingConfig
-from mcp_memory.usage.config import UsageConfig
 from mcp_memory.vault.config import KindConfig, VaultConfig
 
 C = TypeVar("C")
@@ -37,7 +36,6 @@ class EngineConfig:
     watch: WatchConfig = field(default_factory=WatchConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     jobs: JobsConfig = field(default_factory=JobsConfig)
-    usage: UsageConfig = field(default_factory=UsageConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)
     features: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Section → the configuration of a feature."""

@@ -61,7 +61,7 @@ from mcp_memory.search.searcher import Searcher
 from mcp_memory.storage import STORAGE, open_storage
 from mcp_memory.storage.base import Prepared, StorageBackend
 from mcp_memory.summarizers.open_summarizer import open_summarizer
-from mcp_memory.usage.knowledge_gaps import KnowledgeGaps
+from mcp_memory.usage.unanswered import UnansweredQuestions
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS, NoteKinds
 from mcp_memory.vault.journals.note_journals import NoteJournals
@@ -133,24 +133,20 @@ def _recall_ports(
 
     current = CurrentValues(index, indexing.conflicts)
     answerer = RecallAnswerer(vault, index, search.searcher, config.recall, clock, current)
-    gaps = KnowledgeGaps(config.usage, clock, search.searcher.meaning, lambda: _fingerprint(search.model))
-    uses = UseCounter(config.state / "usage.db", clock, search.searcher.meaning, vault.changes, gaps)
+    off_record, meaning, keep_words = OffRecordSessions(config.state), search.searcher.meaning, config.recall.keep_words
+    unanswered = UnansweredQuestions(clock, meaning, off_record.silences, keep_words=keep_words)
+    uses = UseCounter(config.state / "usage.db", clock, meaning, vault.changes, unanswered)
     lines = JsonLines(config.state / "briefings.jsonl", synced=False, most_bytes=BRIEFING_BYTES)
-    log = BriefingLog(lines, config.recall.matched_words, uses)
+    log = BriefingLog(lines, keep_words, uses)
     lines = JsonLines(config.state / "told.jsonl", synced=False, most_bytes=TOLD_BYTES)
     withdrawals = Withdrawals(index, vault.changes, config.recall.private_marks, lines, clock)
     updates, seen = CrossSessionUpdates(), SeenPassages(config.state / "given")
     briefer = Briefer(
         answerer, index, search.model, seen, updates, config.recall, filters, indexing.freshness, log, withdrawals,
-        OffRecordSessions(config.state), Announcements(config.recall.private_marks),
+        off_record, Announcements(config.recall.private_marks),
     )  # fmt: skip
     advisor = ActionAdvisor(briefer, indexing.conflicts)
     return RecallPorts(answerer, briefer, advisor, withdrawals, updates, log, uses)
-
-
-def _fingerprint(model: EmbedderLifecycle) -> str | None:
-    embedder = model.at_hand
-    return embedder.fingerprint if embedder else None
 
 
 @contextmanager

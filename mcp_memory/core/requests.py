@@ -188,9 +188,11 @@ class ProjectsRequest:
 
 @dataclass(frozen=True, slots=True)
 class StatsRequest:
-    """Figures of all that is stored, or the use of one note or log entry (`target`: id or path)."""
+    """Figures of all that is stored, the use of one note or log entry (`target`: id or path), or the questions that
+    were `unanswered`."""
 
     target: str | None = None
+    unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,6 @@ def engine_config(settings: Settings) -> EngineConfig:
         recall=settings.recall,
         watch=settings.watch,
         summarizer=settings.summarizer,
-        usage=settings.usage,
         jobs=settings.jobs,
         capture=settings.capture,
         features=settings.features,

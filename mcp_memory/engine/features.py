@@ -14,7 +14,6 @@ FEATURES = (
     "extraction",
     "compaction",
     "curation",
-    "gaps",
     "links",
     "summaries",
     "grounding",

@@ -172,7 +172,7 @@ class Briefer:
             if is_off_record:
                 may_be_kept = ""
             elif recalled.wanted:
-                self.log.uses.gaps.add(may_be_kept, wanted.project, session)
+                self.log.uses.unanswered.add(may_be_kept, wanted.project, session)
             if line := self.updates.line(session, recalled.passages):
                 room = recalled.frame.room(phase.budget_tokens)
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))

@@ -1,6 +1,6 @@
 """Record which passages each session was given unasked, with their confidence and the matched words of the prompt. The
 log is private, bounded and not synced. It has ids and figures; from a prompt it keeps only words that a passage has,
-too, and none if `recall.matched_words` is off."""
+too, and none if `recall.keep_words` is off."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

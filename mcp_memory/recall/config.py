@@ -67,8 +67,8 @@ class RecallConfig:
     """The number of daily logs, today's first, that a session start shows."""
     topic_pages: bool = True
     """Whether a question about a topic as a whole gets its page first."""
-    matched_words: bool = True
-    """Whether `mcp-memory why` may keep, on this machine, which words of a prompt a note had."""
+    keep_words: bool = True
+    """Whether words of prompts and questions may be kept on this machine: for `why` and for `stats --unanswered`."""
     private: tuple[str, ...] = ("private/", "tag:private")
     """The notes that agents only get if they ask: folders (a bare name at any depth), `kind:NAME`, `tag:NAME`."""
     phases: Mapping[str, PhaseConfig] = field(default_factory=dict[str, PhaseConfig])

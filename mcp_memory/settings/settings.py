@@ -22,7 +22,6 @@ from mcp_memory.settings.state import StateFolder
 from mcp_memory.settings.tables import build_dataclass, to_plain
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking.config import ChunkingConfig
-from mcp_memory.usage.config import UsageConfig
 from mcp_memory.vault.config import KindConfig, VaultConfig
 
 PREFERRED_PORT = 8423
@@ -80,7 +79,6 @@ class Settings:
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     jobs: JobsConfig = field(default_factory=JobsConfig)
-    usage: UsageConfig = field(default_factory=UsageConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)

@@ -18,22 +18,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import anyio
-import numpy as np
 
 from mcp_memory.errors import McpMemoryError, StorageFailed
 from mcp_memory.models import NoteId
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.usage.knowledge_gaps import Gap, KnowledgeGaps, close_gap, forget_words, read_gaps, take_back_gaps
 from mcp_memory.usage.note_use import DayUse, NoteUse
+from mcp_memory.usage.question_signs import is_same_question, pack_signs
+from mcp_memory.usage.unanswered import (
+    UnansweredQuestion,
+    UnansweredQuestions,
+    drop_questions,
+    read_questions,
+    take_back_questions,
+)
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange, current_caller
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
-
-SAME = 0.77
-"""The share of equal signs above which two vectors are treated as the same question. Measured with the bundled model:
-10 of 11 pairs that ask the same in other words are above it. So is 1 of 10 pairs that ask something else about the same
-matter. So too few questions are counted."""
 
 MOST_DAYS, MOST_ROWS = 365, 200_000
 """The most days of use, and the most lines of a note and a day: some 20 MB."""
@@ -73,11 +74,11 @@ class UseCounter:
 
     def __init__(
         self, file: Path, clock: Callable[[], datetime], meaning: "Callable[[str], Vectors | None]",
-        changes: ChangeJournal, gaps: KnowledgeGaps,
+        changes: ChangeJournal, unanswered: UnansweredQuestions,
     ) -> None:  # fmt: skip
         self._file, self._clock, self._meaning, self._changes = file, clock, meaning, changes
         self._waiting: deque[_Use] = deque(maxlen=MOST_WAITING)
-        self.gaps = gaps
+        self.unanswered = unanswered
         self._lock = threading.Lock()
         self._known_changes = 0
 
@@ -97,7 +98,7 @@ class UseCounter:
         """Count uses forever as they are added. If the disk refuses, only the log reports it."""
         while True:
             await anyio.sleep(EVERY_S)
-            if self._waiting or self.gaps.waiting or self._changes.count != self._known_changes:
+            if self._waiting or self.unanswered.waiting or self._changes.count != self._known_changes:
                 try:
                     await in_thread(self.flush, deadline_s=30, what="counting what was used")
                 except McpMemoryError as error:
@@ -126,24 +127,20 @@ class UseCounter:
         self._transact(read)
         return found
 
-    def read_gaps(self) -> list[Gap]:
-        """Return the gaps, the most asked first; empty if the counts are lost."""
-        found: list[Gap] = []
+    def read_unanswered(self) -> list[UnansweredQuestion]:
+        """Return the unanswered questions, the most asked first; empty if the counts are lost."""
+        found: list[UnansweredQuestion] = []
         self.flush()
-        self._transact(lambda database: found.extend(read_gaps(database)))
+        self._transact(lambda database: found.extend(read_questions(database)))
         return found
 
-    def close_gaps(self, ids: Collection[str]) -> None:
-        """Forget these gaps, which are filled."""
-        self._transact(lambda database: [close_gap(database, one) for one in ids])
-
     def take_back(self, session: str, since: datetime) -> None:
-        """Forget what this session has asked since then: waiting questions, and gaps. Raises StorageFailed."""
+        """Forget what this session has asked since then. Raises StorageFailed."""
         for use in [use for use in self._waiting.copy() if use.session == session]:
             with suppress(ValueError):  # counted just now
                 self._waiting.remove(use)
         self.flush()
-        if fault := self._transact(lambda database: take_back_gaps(database, session, since)):
+        if fault := self._transact(lambda database: take_back_questions(database, session, since)):
             raise StorageFailed(f"what was asked can't be dropped: {fault}", hint="try again")
 
     def erase(self, notes: Collection[str]) -> None:
@@ -153,11 +150,11 @@ class UseCounter:
         self._transact(lambda database: database.executemany("DELETE FROM uses WHERE note = ?", named))
         self._transact(lambda database: database.executemany("DELETE FROM seen WHERE note = ?", named))
 
-    def forget_words(self) -> None:
-        """Drop the words of all questions. Raises StorageFailed."""
+    def drop_questions(self) -> None:
+        """Drop all unanswered questions. Raises StorageFailed."""
         self.flush()
-        if fault := self._transact(forget_words):
-            raise StorageFailed(f"the words of questions can't be dropped: {fault}", hint="try again")
+        if fault := self._transact(drop_questions):
+            raise StorageFailed(f"unanswered questions can't be dropped: {fault}", hint="try again")
 
     def _transact(self, work: Callable[[sqlite3.Connection], object]) -> str | None:
         """Do the work; return the reason if it was not done. Never raises: a damaged file makes room for a new one."""
@@ -177,7 +174,7 @@ class UseCounter:
 
     def _flush(self, database: sqlite3.Connection) -> None:
         is_idle = not self._waiting
-        self.gaps.count(database)
+        self.unanswered.store(database)
         while self._waiting:
             self._count(database, self._waiting.popleft())
         recent, count = list(self._changes.recent), self._changes.count
@@ -189,7 +186,7 @@ class UseCounter:
 
     def _count(self, database: sqlite3.Connection, use: _Use) -> None:
         vector = self._meaning(use.question) if use.question else None
-        signs = None if vector is None else np.packbits(np.asarray(vector) > 0).tobytes()
+        signs = None if vector is None else pack_signs(vector)
         session = hashlib.sha256(use.session.encode("utf-8", "replace")).digest()[:8] if use.session else None
         values: dict[str, bytes | None] = {
             "question": signs,
@@ -203,14 +200,9 @@ class UseCounter:
                 if not value or (use.how == "shown" and what != "client"):
                     continue
                 known = [row[0] for row in database.execute(_SEEN, (note, what))]
-                is_known = any(_agree(value, one) for one in known) if what == "question" else value in known
+                is_known = any(is_same_question(value, one) for one in known) if what == "question" else value in known
                 if not is_known and len(known) < MOST_SEEN[what]:
                     database.execute("INSERT INTO seen VALUES (?, ?, ?)", (note, what, value))
-
-
-def _agree(one: bytes, other: bytes) -> bool:
-    differ = (int.from_bytes(one) ^ int.from_bytes(other)).bit_count()
-    return len(one) == len(other) and differ <= (1 - SAME) * 8 * len(one)
 
 
 def _count_change(database: sqlite3.Connection, change: NoteChange) -> None:

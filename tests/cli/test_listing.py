@@ -58,6 +58,8 @@ def test_a_person_sees_what_is_stored_and_takes_an_id_from_it(alone: Place):
     shown = alone.run("stats").ok().out
     assert "by kind\n" in shown and "besides: " in shown and "\nindex: " in shown
     assert alone.run("list", "--deleted", "--archived").code == 2
+    assert "nothing was asked" in alone.run("stats", "--unanswered").ok().out
+    assert alone.run("stats", "--unanswered", "--json").ok().json == {"unanswered": []}
 
 
 def test_lists_are_for_the_person_alone(served: Place):

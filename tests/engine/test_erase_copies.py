@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.usage.config import UsageConfig
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, TEA, told
 from tests.support.world import World
@@ -39,7 +38,7 @@ async def run_jobs(engine: KeywordEngine) -> None:
 
 async def test_a_note_that_was_searched_told_edited_filed_shared_and_digested(toy_world: World, tmp_path: Path) -> None:
     home = toy_world.root.parent
-    async with toy_world.engine(topics=ALL_AT_ONCE, usage=UsageConfig(keep_questions=True)) as engine:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         more: dict[str, Any] = {"session": "s1", "source": "claude-code"}
         text = f"Green tea from Uji needs {CANARY} water of 70 degrees and a warm pot, says {CANARY}.py:f."

@@ -49,7 +49,7 @@ async def test_each_passage_is_recorded_with_its_words_and_scores_the_latest_fir
 
 
 async def test_the_file_is_private_has_no_text_and_no_words_if_switched_off(world: World) -> None:
-    async with world.engine(recall=RecallConfig(matched_words=False)) as engine:
+    async with world.engine(recall=RecallConfig(keep_words=False)) as engine:
         await engine.append(PORT, kind="fact")
         assert PORT in await told(engine, "codex/one", QUESTION)
         file = world.state / "briefings.jsonl"

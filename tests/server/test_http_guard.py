@@ -191,7 +191,6 @@ def test_an_agents_token_may_do_what_its_tools_and_hooks_do(daemon: Running):
         ("unarchive", {"target": "a"}),
         ("archive_proposed", {"ids": []}),
         ("digest", {"save": True}),
-        ("gaps", {"target": "a", "text": "b"}),
         ("refs", {"target": "a", "confirm": True}),
         ("brief", {"session": "s", "transcript": "/tmp/forged.jsonl"}),
     ],

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from mcp_memory.models import NoteId
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.usage.note_use import DayUse
 from mcp_memory.usage.use_counter import MOST_NOTES, MOST_SEEN
 from tests.support.briefings import PORT, QUESTION, begun, told
@@ -75,7 +76,7 @@ async def test_an_edit_counts_only_after_the_note_was_told_and_an_entrys_use_goe
 
 
 async def test_what_is_kept_is_private_bounded_and_has_no_word_of_a_question(toy_world: World) -> None:
-    async with toy_world.engine() as engine:
+    async with toy_world.engine(recall=RecallConfig(keep_words=False)) as engine:
         for n in range(30):
             await engine.append(f"Heron number {n} nests at the weir", kind="fact")
         for n in range(40):

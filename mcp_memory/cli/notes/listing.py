@@ -110,16 +110,23 @@ def digest(cli: CommandContext, **wanted: Any) -> None:
 
 @click.command()
 @click.argument("target", metavar="[NOTE]", required=False)
+@click.option("--unanswered", is_flag=True, help="List the questions of the last 30 days that memory could not answer.")
 @command_options
-def stats(cli: CommandContext, target: str | None) -> None:
+def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
     """Count what is stored: by kind, project and client, its size, and how fresh the index is. Of a NOTE (id or path):
     how often it was found, told to an agent and shown at a session's start, and for how many different questions.
+
+    --unanswered lists what was asked and had no good answer, the most asked first. The words stay on this machine, and
+    none are kept with recall.keep_words = false.
 
     \b
     mcp-memory stats
     mcp-memory stats 7F3K2A
-    mcp-memory stats --json"""
-    answer, index_bytes = cli.ask("stats", target=target), 0
+    mcp-memory stats --unanswered"""
+    answer, index_bytes = cli.ask("stats", target=target, unanswered=unanswered), 0
+    if unanswered:
+        cli.show(answer, _unanswered_lines(answer))
+        return
     if target:
         cli.show(answer, _use_lines(answer))
         return
@@ -166,6 +173,15 @@ def _use_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"clients: {', '.join(answer['clients']) or 'none'}"
     latest = list(answer["days"].items())[-_MOST:]
     yield from table([(f"  {day}", *(f"{number} {name}" for name, number in use.items())) for day, use in latest], 0)
+
+
+def _unanswered_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    for one in answer["unanswered"]:
+        yield from wrap(one["words"])
+        asked = f"asked {counted(one['times'], 'time')}, last on {one['last']}"
+        yield f"  — {' · '.join(fact for fact in (one['project'], asked) if fact)}"
+    if not answer["unanswered"]:
+        yield "in the last 30 days nothing was asked that memory could not answer"
 
 
 def _stats_lines(answer: Mapping[str, Any], index_bytes: int) -> Iterator[str]:

@@ -17,12 +17,11 @@ KEYS = f"[a]ccept [e]dit [m]erge [d]rop {_FURTHER}"
 KEYS_CONTRARY = f"[a]ccept beside it, [r]eplace it, [e]dit [m]erge [d]rop {_FURTHER}"
 KEYS_ACTIVE = f"[a]ccept [e]dit [d] undo {_FURTHER}"
 KEYS_DREAM = "[a]ccept [e]dit [d]rop [s]kip [b]ack [?] help [q]uit"
-KEYS_GAP = "[e] answer it [d]rop [s]kip [b]ack [?] help [q]uit"
 KEYS_PROMISE = f"[a]ccept [f]inished [e]dit [d] undo {_FURTHER}"
 EXPLAINED = """\
 a  accept: store it as a note; beside what it contradicts, if it does
 r  replace: store it, and mark what it contradicts as superseded
-e  edit: change the text in your editor, and store that; without a change nothing happens. Of a question: the answer
+e  edit: change the text in your editor, and store that; without a change nothing happens
 m  merge: name one of the nearest notes, or another; its text gets this one, or it is replaced by this one
 d  drop: never propose it again; of what is stored already: take it out again
 f  finished: the commitment is kept, as by mcp-memory due --done
@@ -49,10 +48,8 @@ def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[
     """Review the candidates in _inbox/ with one key each; `?` explains the keys.
 
     Then come statements that were stored immediately, until you accept them, and proposals of DREAMS.md; the next
-    `mcp-memory dream` does what you accept. If `usage.keep_questions` keeps questions, those that were asked more than
-    once without an answer are listed, too; your answer becomes a fact. A dropped candidate is not proposed again;
-    `mcp-memory restore ID` brings it back. If another program changes a candidate meanwhile, it is left alone, and you
-    see an error.
+    `mcp-memory dream` does what you accept. A dropped candidate is not proposed again; `mcp-memory restore ID` brings
+    it back. If another program changes a candidate meanwhile, it is left alone, and you see an error.
 
     \b
     mcp-memory review                          with keys, on a terminal
@@ -110,13 +107,13 @@ def _review_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
 
 def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, str], number: int) -> int:
     """Return the number of the last item before this one that can be decided again: a skipped item, or a dropped item,
-    which comes back. A dropped question doesn't come back."""
+    which comes back."""
     for before in range(number - 1, -1, -1):
         verb, is_candidate = done.get(before, "skip"), _is_candidate(items[before])
         if verb == "drop" and is_candidate:
             cli.ask("restore", target=items[before]["id"])
             items[before] = next((one for one in _waiting(cli) if one["id"] == items[before]["id"]), items[before])
-        if verb == "skip" or (verb == "drop" and not _is_gap(items[before])):
+        if verb in {"skip", "drop"}:
             return before
         undo = f"; to take that back: mcp-memory forget {short_id(items[before]['id'])}" if is_candidate else ""
         say(f"{before + 1} is {_PAST[verb]} already{undo}")
@@ -125,9 +122,8 @@ def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, 
 
 def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
     """Ask for keys until one decides. Returns what was done: a verb, `skip`, `back` or `quit`."""
-    is_gap = _is_gap(item)
     is_promise = item["active"] and item["kind"] == "commitment"
-    keys = _keys(item, is_gap=is_gap, is_promise=is_promise)
+    keys = _keys(item, is_promise=is_promise)
     plain: dict[str, dict[str, Any]] = {"a": {"verb": "accept"}, "d": {"verb": "undo" if item["active"] else "drop"}}
     plain |= {"r": {"verb": "accept", "supersede": True}} if item["contradicts"] else {}
     changes: dict[str, Any] = {}
@@ -135,10 +131,10 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
         key = read_key(keys)
         if key in QUIT or key in {"s", "b"}:
             return {"s": "skip", "b": "back"}.get(key, "quit")
-        wanted = {} if key == "a" and is_gap else plain.get(key, {})
+        wanted = plain.get(key, {})
         match key:
             case "e":
-                wanted = _edited("" if is_gap else str(item["text"]))
+                wanted = _edited(str(item["text"]))
             case "m" if not item["active"] and _is_candidate(item):
                 wanted = _other_note(cli, item)
             case "f" if is_promise:
@@ -165,11 +161,9 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
             changes.pop("kind", None)
 
 
-def _keys(item: Mapping[str, Any], *, is_gap: bool, is_promise: bool) -> str:
+def _keys(item: Mapping[str, Any], *, is_promise: bool) -> str:
     if _is_dream(item):
         return KEYS_DREAM
-    if is_gap:
-        return KEYS_GAP
     if is_promise:
         return KEYS_PROMISE
     if item["active"]:
@@ -182,13 +176,8 @@ def _is_dream(item: Mapping[str, Any]) -> bool:
     return str(item["id"]).startswith("dream-")
 
 
-def _is_gap(item: Mapping[str, Any]) -> bool:
-    """Return whether an item is a question that memory could not answer."""
-    return str(item["id"]).startswith("gap-")
-
-
 def _is_candidate(item: Mapping[str, Any]) -> bool:
-    return not _is_dream(item) and not _is_gap(item)
+    return not _is_dream(item)
 
 
 def _edited(text: str) -> dict[str, Any]:
@@ -216,14 +205,10 @@ def _other_note(cli: CommandContext, item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
-    state = "stored" if item["active"] else item["source"] if _is_gap(item) else f"score {item['score']:.2f}"
+    state = "stored" if item["active"] else f"score {item['score']:.2f}"
     yield Heading(f"{before}{item['kind']}  {state}  {short_id(item['id']) if _is_candidate(item) else item['id']}")
     yield from wrap(item["text"], "  ")
-    about = [
-        item["created"] and item["created"].partition("T")[0],
-        None if _is_gap(item) else item["source"],
-        item["project"],
-    ]
+    about = [item["created"] and item["created"].partition("T")[0], item["source"], item["project"]]
     yield fit("—", ", ".join([fact for fact in about if fact] + item["derived_from"]), indent="  ")
     for other in item["contradicts"]:
         yield fit("contradicts:", other["title"] or other["path"], short_id(other["id"]), indent="  ")

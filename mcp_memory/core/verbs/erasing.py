@@ -121,7 +121,7 @@ class Eraser:
     def _erase(self, path: NotePath, entry: str | None) -> list[NotePath]:
         """The files that were changed or are gone. Traces are erased last: as long as a trace is left, `plan` finds the
         rest."""
-        self._recall.uses.forget_words()  # they may repeat the note; first, because this may fail
+        self._recall.uses.drop_questions()  # they may repeat the note; first, because this may fail
         holders, ids = self._holders(path, entry), self._ids(path, entry)
         pages = self._our_pages(path, ids)
         relating = self._pages_relating_to(pages)

@@ -48,7 +48,7 @@ async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> Rec
         plan.question, filters, plan.budget_tokens, plan.phase, [lag] if lag else []
     )
     if not (request.kinds or request.until):
-        core.recall.uses.gaps.add_unsure(plan.question, filters.project, recalled.confidence)
+        core.recall.uses.unanswered.add_unsure(plan.question, filters.project, recalled.confidence)
     return recalled
 
 

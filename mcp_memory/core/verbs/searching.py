@@ -77,4 +77,4 @@ def _count(core: Core, request: SearchRequest, query: str, filters: Filters, res
     core.recall.uses.add((hit.id for hit in result.hits), "found", question=query)
     is_filtered = any((request.kinds, request.tags, request.path, request.since, request.until))
     if not is_filtered and not request.is_prompt:
-        core.recall.uses.gaps.add_unsure(query, filters.project, result.confidence)
+        core.recall.uses.unanswered.add_unsure(query, filters.project, result.confidence)

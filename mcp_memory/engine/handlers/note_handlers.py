@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 
@@ -187,6 +187,9 @@ async def due(core: Core, request: DueRequest) -> Payload:
 
 async def stats(core: Core, request: StatsRequest) -> Payload:
     """Return counts of notes, with the size of all files in bytes and the state of the index."""
+    if request.unanswered:
+        asked = await in_thread(core.recall.uses.read_unanswered, what="reading questions")
+        return visible_in({"unanswered": [{**asdict(one), "last": one.last.date().isoformat()} for one in asked]})
     today = core.clock().date()
     if request.target:
 

@@ -3,7 +3,7 @@ in the state folder has the sessions and times of such requests, no text."""
 
 import threading
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mcp_memory.errors import StorageFailed
@@ -11,6 +11,7 @@ from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again
 from mcp_memory.text.conversation.typed_words import typed_words
+from mcp_memory.vault.journals.change_journal import Caller
 
 NOT_FOUND = (
     "Nothing was taken out of memory: no earlier message of this session names what the person asked to forget. Tell "
@@ -20,6 +21,9 @@ NOT_FOUND = (
 MOST_SESSIONS = 1000
 MOST_BYTES = 100_000
 """The most bytes of each of the two files: some thousand requests."""
+
+LASTS = timedelta(days=1)
+"""The time after which a session without a new prompt is over, so its client's searches may be kept again."""
 
 _LASTING = OffRecord.NEXT | OffRecord.SESSION
 _START = datetime.min.replace(tzinfo=UTC)
@@ -52,6 +56,13 @@ class OffRecordSessions:
             if (wish | before) & _LASTING:
                 self._lines.try_append({"session": session, "lasts": (wish & _LASTING).value})
         return bool(wish) or OffRecord.NEXT in before, began if OffRecord.BEFORE in wish else None
+
+    def silences(self, caller: Caller, now: datetime) -> bool:
+        """Return whether the last prompt of a session of this client must not be kept. A search may come from there: it
+        doesn't name its session."""
+        with self._lock:
+            of_client = [last for session, last in self._known().items() if session.startswith(f"{caller.client}/")]
+        return any(bool(wish) and began >= now - LASTS for began, wish in of_client)
 
     def note_missing(self, session: str) -> None:
         """Remember that no message was found about the thing that the session's person asked to forget."""

@@ -1,1 +1,0 @@
-"""Lists the questions that memory could not answer."""

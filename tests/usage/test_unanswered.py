@@ -1,0 +1,131 @@
+"""Questions that memory can't answer are listed in their words, and dropped when they must be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_memory.core.request_parsing import caller_named
+from mcp_memory.core.requests import SearchRequest
+from mcp_memory.errors import StorageFailed
+from mcp_memory.recall.config import RecallConfig
+from mcp_memory.usage import unanswered
+from tests.support.briefings import PORT, QUESTION, told
+from tests.support.keyword_engine import KeywordEngine
+from tests.support.secret_texts import SECRETS
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+UNKNOWN = "who waters the plants in the greenhouse during the holidays?"
+AGAIN = "during the holidays, who waters the plants in the greenhouse?"
+OTHERS = ("how tall is the old lighthouse?", "when does the bakery in Tromsø open?")
+WANTED = "what did we decide about the retention of invoices in the archive last spring?"
+
+
+@pytest.fixture
+def world(tmp_path: Path, model_cache: Path) -> World:
+    return World(tmp_path / "vault", tmp_path / "state", model_cache, "auto")
+
+
+async def listed(engine: KeywordEngine) -> list[dict[str, Any]]:
+    return (await engine.perform("stats", {"unanswered": True}))["unanswered"]
+
+
+async def search_as(client: str, engine: KeywordEngine, question: str) -> None:
+    await engine.engine.search(SearchRequest(question, project="shop"), caller_named(client))
+
+
+async def words(engine: KeywordEngine) -> set[str]:
+    return {one["words"] for one in await listed(engine)}
+
+
+async def test_questions_of_one_project_that_mean_the_same_are_one_line_and_the_most_asked_come_first(
+    world: World,
+) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact", project="shop")
+        await engine.search(QUESTION, project="shop")
+        await engine.search(UNKNOWN, tags=["garden"])  # the filter may be why
+        assert await listed(engine) == []
+        await engine.search(UNKNOWN, project="home")
+        await engine.search(UNKNOWN, project="shop")
+        world.later(days=2)
+        await engine.recall(AGAIN, project="shop")
+        assert await listed(engine) == [
+            {"words": AGAIN, "project": "shop", "times": 2, "last": "2026-11-23"},
+            {"words": UNKNOWN, "project": "home", "times": 1, "last": "2026-11-21"},
+        ]
+        for session in ("codex/one", "codex/two", "codex/two"):
+            assert await told(engine, session, WANTED, "shop") == ""
+        assert await told(engine, "codex/one", "rename the variable in this loop", "shop") == ""
+        assert await told(engine, "codex/one", QUESTION, "shop")
+        assert (await listed(engine))[0]["times"] == 3
+    async with world.engine() as engine:
+        assert len(await listed(engine)) == 3
+        world.later(days=29)
+        assert len(await listed(engine)) == 2, "30 days after it was asked, a question is gone"
+
+
+async def test_a_secret_is_never_kept_and_no_word_if_that_is_turned_off(world: World) -> None:
+    secret = SECRETS["AWS access key"][0]
+    async with world.engine() as engine:
+        await engine.search(f"{UNKNOWN} with {secret}")
+        (kept,) = await words(engine)
+        assert kept.startswith(UNKNOWN) and secret not in kept
+    assert b"greenhouse" in (world.state / "usage.db").read_bytes()
+    async with world.engine(recall=RecallConfig(keep_words=False)) as engine:
+        await engine.search(OTHERS[0])
+        assert await listed(engine) == []
+    held = (world.state / "usage.db").read_bytes()
+    assert not any(text in held for text in (b"greenhouse", b"lighthouse", secret.encode()))
+
+
+async def test_erasing_a_note_drops_the_questions_and_fails_whole_if_it_cannot(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("The station has two platforms.", kind="fact")
+        await engine.search(UNKNOWN)
+        assert await words(engine) == {UNKNOWN}
+        counts = world.state / "usage.db"
+        counts.rename(world.state / "kept.db")
+        counts.mkdir()
+        with pytest.raises(StorageFailed):
+            await engine.perform("erase", {"target": note.path, "sure": True})
+        assert (world.root / note.path).exists()
+        counts.rmdir()
+        (world.state / "kept.db").rename(counts)
+        await engine.perform("erase", {"target": note.path, "sure": True})
+        assert await listed(engine) == []
+    assert b"greenhouse" not in (world.state / "usage.db").read_bytes()
+
+
+async def test_the_list_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unanswered, "MOST_ROWS", 2)
+    async with world.engine() as engine:
+        for asked in (UNKNOWN, *OTHERS):
+            await engine.search(asked)
+        assert await words(engine) == {*OTHERS}
+
+
+async def test_what_is_said_off_the_record_or_taken_back_is_not_listed(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact", project="shop")
+        for session, prompt in (("codex/one", WANTED), ("codex/two", WANTED)):
+            await told(engine, session, prompt, "shop")
+            world.later(minutes=1)
+        await told(engine, "codex/one", "forget what I just said", "shop")
+        assert [(one["words"], one["times"]) for one in await listed(engine)] == [(WANTED, 1)]
+        await told(engine, "codex/three", f"Off the record: {UNKNOWN}", "shop")
+        await search_as("codex", engine, UNKNOWN)  # which the agent does with the words of that prompt
+        await search_as("gemini", engine, OTHERS[0])
+        assert await words(engine) == {WANTED, OTHERS[0]}
+        for session in ("codex/one", "codex/three"):
+            await told(engine, session, "and now the tests", "shop")
+        await search_as("codex", engine, UNKNOWN)
+        assert UNKNOWN in await words(engine)
+    async with world.engine() as engine:  # which doesn't know what came last
+        await told(engine, "codex/two", "don't remember what I just said", "shop")
+        assert WANTED not in await words(engine)
+    assert b"retention of invoices" not in (world.state / "usage.db").read_bytes()
