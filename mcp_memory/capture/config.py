@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mcp_memory.models import constant
+
 SHIPPED_FOLDERS: Mapping[str, str] = {
     "claude-code": "~/.claude/projects",
     "codex": "~/.codex/sessions",
@@ -19,16 +21,16 @@ class CaptureConfig:
     enabled: bool = True
     tool_output: bool = False
     """Whether captured pages include tool output."""
-    min_bytes: int = 100_000
-    """The growth of a transcript at which it is captured during a turn …"""
-    min_messages: int = 50
-    """… or this many new messages."""
-    idle_minutes: int = 30
-    """The silence after which a session that doesn't end is summarized."""
     keep_days: int = 90
     keep_bytes: int = 200_000_000
     folders: Mapping[str, str] = field(default_factory=dict[str, str])
     """Folders by client, which override the shipped ones."""
+    min_bytes: int = constant(100_000)
+    """The growth of a transcript at which it is captured during a turn …"""
+    min_messages: int = constant(50)
+    """… or this many new messages."""
+    idle_minutes: int = constant(30)
+    """The silence after which a session that doesn't end is summarized."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folders", {**SHIPPED_FOLDERS, **self.folders})

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from mcp_memory.models import constant
+
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
@@ -20,12 +22,6 @@ class EmbedderConfig:
     provider: str = "auto"
     model: str = ""
     precision: str = "int8"
-    batch_size: int = 8
-    """The texts in one run of the torch fallback; the compiled engine runs them one by one."""
-    threads: int = 0
-    """The simultaneous runs of the compiled engine; 0 = one per core, at most 8."""
-    hub_timeout_s: float = 10.0
-    compile_timeout_s: float = 600.0
     endpoint: str = ""
     api_key_env: str = "OPENAI_API_KEY"
     timeout_s: float = 30.0
@@ -33,6 +29,10 @@ class EmbedderConfig:
     """The seconds without a text after which a model in this process is unloaded; 0 = never."""
     query_prompt: str = ""
     document_prompt: str = ""
+    hub_timeout_s: float = constant(10.0)
+    """The time for reaching the hub, which is asked last: a machine without a network must start soon."""
+    compile_timeout_s: float = constant(600.0)
+    """The time for compiling a model, once: a large one takes minutes on a slow machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,17 +50,15 @@ MOST_CHARS = 4000
 class OnnxEmbedder:
     """An `Embedder`; thread-safe, because nothing changes the session or the tokenizer.
 
-    Each text is a separate run, with `threads` runs at once. An int8 run scales its activations to its input, so in a
+    Each text is a separate run, with a run per core at once. An int8 run scales its activations to its input, so in a
     batch a text's vector depends on the other texts. In batches of eight, its cosine with the vector of a separate run
     is .994, as far as int8 is from fp32. Separate runs avoid that, and need no padding: 170 texts of 100 tokens per
     second on two cores, against 150 in batches of eight with two threads per run."""
 
     resident = True
 
-    def __init__(
-        self, compiled: CompiledModel, threads: int = 0, query_prompt: str = "", document_prompt: str = ""
-    ) -> None:
-        """Open the files. `threads`: 0 = one per core. A prompt that isn't empty replaces the model's own.
+    def __init__(self, compiled: CompiledModel, query_prompt: str = "", document_prompt: str = "") -> None:
+        """Open the files. A prompt that isn't empty replaces the model's own.
 
         Raises EmbedderUnavailable if the runtime or the tokenizer refuses the files."""
         manifest = compiled.manifest
@@ -78,9 +76,7 @@ class OnnxEmbedder:
             raise EmbedderUnavailable(f"the compiled model in {compiled.folder} cannot be opened: {error}") from error
         self._inputs = [value.name for value in self._session.get_inputs()]
         self._vector, *self._more = [value.name for value in self._session.get_outputs()]
-        self._runs = ThreadPoolExecutor(
-            threads or default_threads(), thread_name_prefix="embed", initializer=_yield_to_others
-        )
+        self._runs = ThreadPoolExecutor(most_threads(), thread_name_prefix="embed", initializer=_yield_to_others)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
@@ -163,7 +159,7 @@ def tokens_in_context(tokenizer: Any, sentence: SentenceInContext) -> tuple[list
     return [*first, *text, *last], [0] * len(first) + [1] * len(text) + [0] * len(last)
 
 
-def default_threads() -> int:
+def most_threads() -> int:
     """Return the cores that this process may use, at most `MAX_THREADS`."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MAX_THREADS)

@@ -36,9 +36,9 @@ def open_source(
     if config.precision != "torch":
         compiled = compiled_model(source, recipe or Recipe(config.precision), cache, config.compile_timeout_s, progress)
         if compiled.manifest.engine == "onnx":
-            return OnnxEmbedder(compiled, config.threads, **prompts)
+            return OnnxEmbedder(compiled, **prompts)
     source.check()
-    return TorchEmbedder(source, config.batch_size, **prompts)
+    return TorchEmbedder(source, **prompts)
 
 
 def compiled_model(

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 MAX_TOKENS = 1024
 """The most tokens for a model that states no limit."""
 
+BATCH = 8
+"""The texts of a run."""
+
 
 class TorchEmbedder:
     """An `Embedder`; a lock makes it thread-safe, because tokenizers have state."""
 
     resident = True
 
-    def __init__(
-        self, source: ModelSource, batch_size: int = 8, query_prompt: str = "", document_prompt: str = ""
-    ) -> None:
+    def __init__(self, source: ModelSource, query_prompt: str = "", document_prompt: str = "") -> None:
         """Open the model. A prompt that isn't empty replaces the model's own. Raises EmbedderUnavailable."""
         self._model: Any = onnx_export.load(source)
         self._lock = threading.Lock()
-        self._batch_size = batch_size
         model_query, model_document = onnx_export.prompts(self._model)
         self._query_prompt = query_prompt or model_query
         self._document_prompt = document_prompt or model_document
@@ -72,7 +72,7 @@ class TorchEmbedder:
                 vectors = getattr(self._model, method)(
                     [prepared(text, "", self._max_chars) for text in texts],
                     prompt=prompt,
-                    batch_size=self._batch_size,
+                    batch_size=BATCH,
                     normalize_embeddings=True,
                     show_progress_bar=False,
                 )

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_memory.models import constant
+
 
 @dataclass(frozen=True, slots=True)
 class ExtractionConfig:
@@ -16,14 +18,17 @@ class ExtractionConfig:
     """Whether candidates are extracted from captured sessions."""
     auto_accept: bool = True
     """Whether outright statements are stored without review."""
-    auto_accept_score: float = 0.85
-    min_score: float = 0.4
     language_model: bool = False
     """Whether the model of `[summarizer]` is asked as well. It then reads your messages in your sessions."""
     model: str = ""
     """A model of the same endpoint, used only for extraction, such as a cheaper model. Its calls are counted
     separately, within the same limits. Empty for the model of `[summarizer]`."""
-    review_reminder: int = 50
+    auto_accept_score: float = constant(0.85)
+    """The least score to be stored without review: .95 is what you ask to be remembered, .9 what you state outright,
+    .8 a fix that you confirm, .5 a leaning, a promise or a fix that worked, .45 what you mention."""
+    min_score: float = constant(0.4)
+    """The least score to be proposed."""
+    review_reminder: int = constant(50)
     """The number of waiting candidates from which `doctor` reports them."""
 
 

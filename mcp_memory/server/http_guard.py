@@ -80,7 +80,7 @@ class HttpGuard:
         return None
 
     def _too_large(self) -> tuple[int, str]:
-        return 413, f"the request is larger than {self._config.max_body_bytes:,} bytes (daemon.max_body_bytes)"
+        return 413, f"the request is larger than {self._config.max_body_bytes:,} bytes"
 
 
 class _Capped:

@@ -14,6 +14,7 @@ from mcp_memory.errors import ConfigInvalid
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.jobs.config import JobsConfig
+from mcp_memory.models import constant
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.runtime.paths import vault_folder
 from mcp_memory.settings.limits import check_limits
@@ -43,12 +44,16 @@ class DaemonConfig:
     allow_remote: bool = False
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
-    max_body_bytes: int = 4_000_000
-    max_connections: int = 512
-    transfer_timeout_s: float = 10.0
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_bytes: int = 10_000_000
-    log_files: int = 3
+    max_body_bytes: int = constant(4_000_000)
+    """The largest append, escaped as JSON, has this size at most."""
+    max_connections: int = constant(512)
+    """At the limit the longest idle connection is closed. Lowered if the system allows fewer files."""
+    transfer_timeout_s: float = constant(10.0)
+    """The time for sending a request or receiving its answer; slower clients are cut off."""
+    log_bytes: int = constant(10_000_000)
+    log_files: int = constant(3)
+    """Weeks of a busy daemon, in 30 MB."""
 
 
 @dataclass(frozen=True, slots=True)

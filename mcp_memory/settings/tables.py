@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from mcp_memory.errors import ConfigInvalid
+from mcp_memory.models import is_setting
 from mcp_memory.settings.raw_settings import Origin, invalid_value
 
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -25,7 +26,7 @@ def build_dataclass(
 
     Raises ConfigInvalid."""
     hints = get_type_hints(cls)
-    known = [f.name for f in fields(cls) if f.name not in skip]
+    known = [f.name for f in fields(cls) if is_setting(f) and f.name not in skip]
     values: dict[str, Any] = {}
     for key, value in tree.items():
         if key not in known:
@@ -101,7 +102,7 @@ def _number(value: Any, hint: type[int] | type[float], key: str, origin: Origin)
 
 def to_plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
+        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value) if is_setting(f)}
     if isinstance(value, Mapping):
         return {k: to_plain(v) for k, v in cast("Mapping[str, Any]", value).items()}
     return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from mcp_memory.models import constant
+
 
 @dataclass(frozen=True, slots=True)
 class SummarizerConfig:
@@ -18,7 +20,8 @@ class SummarizerConfig:
     tokens_a_day: int = 1_000_000
     """The daily limit of prompts and answers together, at four characters per token unless the endpoint reports
     tokens."""
-    back_off_s: float = 300.0
+    back_off_s: float = constant(300.0)
+    """The pause after a failure, doubled with each further one: an endpoint that is down stays so for a while."""
 
     @property
     def summary_s(self) -> float:

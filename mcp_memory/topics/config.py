@@ -5,6 +5,8 @@ Standard library only: `settings` imports this on the paths that must start in m
 
 from dataclasses import dataclass
 
+from mcp_memory.models import constant
+
 
 @dataclass(frozen=True, slots=True)
 class TopicsConfig:
@@ -12,26 +14,28 @@ class TopicsConfig:
 
     automatic: bool = True
     """Whether the daemon compacts automatically."""
-    quiet_s: float = 60.0
-    """Compaction starts after this time without changes …"""
-    longest_wait_s: float = 900.0
-    """… or after this time since the first change."""
     fresh_tail_count: int = 0
     """The number of newest notes that aren't filed yet. Larger values leave more notes without a topic, and the groups
     don't improve (`tests/eval/topics/household.txt`)."""
-    leaf_cosine: float = 0.11
-    """The minimum mean cosine between the `topic_vectors` of a topic's notes (average linkage), -1 to 1."""
-    shared_words: float = 0.75
-    """The minimum share of the notes of a new topic that have a word of their titles or tags in common, if they don't
-    share a subject. With 0, any similar notes make a topic."""
-    min_leaves: int = 3
-    """The minimum number of similar notes for a topic."""
-    max_leaves: int = 16
-    topic_cosine: float = 0.5
-    """The minimum mean cosine between the centroids of topics under a common parent."""
     condensed_min_fanout: int = 4
     """The minimum number of topics for a new parent."""
-    max_topics: int = 16
-    max_depth: int = 6
-    map_tokens: int = 2000
+    quiet_s: float = constant(60.0)
+    """Compaction starts after this time without changes …"""
+    longest_wait_s: float = constant(900.0)
+    """… or after this time since the first change."""
+    leaf_cosine: float = constant(0.11)
+    """The minimum mean cosine between the `topic_vectors` of a topic's notes (average linkage), -1 to 1."""
+    shared_words: float = constant(0.75)
+    """The minimum share of the notes of a new topic that have a word of their titles or tags in common, if they don't
+    share a subject. With 0, any similar notes make a topic."""
+    min_leaves: int = constant(3)
+    """The minimum number of similar notes for a topic."""
+    max_leaves: int = constant(16)
+    """A list that is read at a glance; likewise `max_topics`."""
+    topic_cosine: float = constant(0.5)
+    """The minimum mean cosine between the centroids of topics under a common parent."""
+    max_topics: int = constant(16)
+    max_depth: int = constant(6)
+    """The levels of folders: beyond, a path is too long to read."""
+    map_tokens: int = constant(2000)
     """The length of `_index.md`, the map of all topics."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mcp_memory.errors import ConfigInvalid, InvalidInput
+from mcp_memory.models import constant
 from mcp_memory.runtime.paths import DEFAULT_VAULT
 
 TRANSCRIPTS = "transcripts"
@@ -24,10 +25,10 @@ class VaultConfig:
     secrets: Literal["refuse", "allow"] = "refuse"
     # the part that is read of a larger file, which is reported and which no tool changes
     max_note_bytes: int = 8_000_000
-    max_append_bytes: int = 1_000_000
-    write_deadline_s: float = 10.0
+    max_append_bytes: int = constant(1_000_000)  # a book's worth; the rest of a longer text belongs in a file
+    write_deadline_s: float = constant(10.0)  # then append answers `unknown`: clients give up after 30 to 60 s
     undo_days: int = 30  # days with edits for which `mcp-memory undo` has the earlier bytes
-    undo_bytes: int = 64_000_000  # the most bytes kept for that, the latest
+    undo_bytes: int = constant(64_000_000)  # the most bytes kept for that, the latest
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from tests.benchmarks.figures import Figure
 from tests.benchmarks.indexing import MANY
 from tests.benchmarks.search import searching
 from tests.benchmarks.site import indexed
+from tests.support.constants import with_constants
 
 SEARCHES = 1000
 FIRST_SEARCHES = 100
@@ -18,7 +19,7 @@ FIRST_SEARCHES = 100
 
 MOST_LEFT_OPEN = 5
 REST_S = 60.0
-SOON_IDLE = {"MCP_MEMORY_WATCH_IDLE_AFTER_S": "0.1"}
+SOON_IDLE = with_constants(watch_idle_after_s=0.1)
 """A daemon that takes itself for idle at once, not only five minutes after the last question."""
 
 

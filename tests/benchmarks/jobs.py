@@ -20,6 +20,7 @@ from tests.benchmarks.indexing import MANY
 from tests.benchmarks.search import searching
 from tests.benchmarks.site import Daemon, fresh, indexed
 from tests.eval.ninety_days.history import person, transcript
+from tests.support.constants import with_constants
 
 LOGS = Corpus(notes=60, entries=20, series="logs")
 KINDS = {"note": 400, "fix": 400}
@@ -28,7 +29,7 @@ KINDS = {"note": 400, "fix": 400}
 TUNED = {
     "MCP_MEMORY_TOPICS_AUTOMATIC": "false",
     "MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0",
-    "MCP_MEMORY_DECAY_COLD_DAYS": "1",
+    **with_constants(decay_cold_days=1),
 }
 CALLS_QUIET = 200
 LONGEST_S = 1800.0

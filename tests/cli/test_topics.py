@@ -14,14 +14,14 @@ from mcp_memory.errors import NotFound
 from mcp_memory.text.markdown import frontmatter
 from tests.daemon.place import Place, Running, eventually
 from tests.daemon.wire import Wire
+from tests.support.constants import with_constants
 from tests.support.hostile_text import EVIL, SIGNS
 from tests.support.mounts import mount, permit, unmounted_at_last
 from tests.support.topics import BREAD, SETTINGS
 
 SOON = {
     "MCP_MEMORY_TOPICS_AUTOMATIC": "true",
-    "MCP_MEMORY_TOPICS_QUIET_S": "0.5",
-    "MCP_MEMORY_TOPICS_LONGEST_WAIT_S": "2",
+    **with_constants(topics_quiet_s=0.5, topics_longest_wait_s=2.0),
 }
 
 STARS = [
@@ -169,7 +169,7 @@ def test_a_daemon_files_by_itself_and_a_person_for_one_topic(tmp_path: Path, mod
 def test_without_a_daemon_and_topics_within_a_topic(stocked: Place):
     stocked.run("stop").ok()
     before = files(stocked), folders(stocked)
-    near = {"MCP_MEMORY_TOPICS_TOPIC_COSINE": "0", "MCP_MEMORY_TOPICS_CONDENSED_MIN_FANOUT": "2"}
+    near = {**with_constants(topics_topic_cosine=0.0), "MCP_MEMORY_TOPICS_CONDENSED_MIN_FANOUT": "2"}
     (planned,) = stocked.run("compact", "--dry-run", "--json", **near).ok().json["topics"]
     assert (files(stocked), folders(stocked)) == before
     report = stocked.run("compact", "--json", **near).ok().json

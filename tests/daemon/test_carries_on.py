@@ -24,9 +24,10 @@ from mcp_memory.client.connection import Address
 from mcp_memory.daemon.instance import HeldLock, holder, only_instance
 from tests.daemon.place import CHECKOUT, STOP_S, Place, Running, Served, eventually
 from tests.daemon.wire import Wire
+from tests.support.constants import with_constants
 
 LINUX = sys.platform.startswith("linux")
-OFTEN = {"MCP_MEMORY_WATCH_ACTIVE_SWEEP_S": "1", "MCP_MEMORY_WATCH_DEBOUNCE_S": "0.1"}
+OFTEN = {"MCP_MEMORY_WATCH_ACTIVE_SWEEP_S": "1", **with_constants(watch_debounce_s=0.1)}
 NO_SPACE = os.strerror(errno.ENOSPC)
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 

@@ -15,6 +15,7 @@ import pytest
 from mcp_memory.daemon.logging import MOST_A_MINUTE, open_log
 from mcp_memory.settings.settings import DaemonConfig
 from tests.daemon.place import Place
+from tests.support.constants import with_constants
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_a_log_whose_folder_cannot_be_looked_at_stops_nobody(file: Path, log: lo
 
 
 def test_who_speaks_no_http_cannot_rotate_the_log_away(place: Place):
-    with place.serving(MCP_MEMORY_DAEMON_LOG_BYTES="20000", MCP_MEMORY_DAEMON_LOG_FILES="2") as served:
+    with place.serving(**with_constants(daemon_log_bytes=20_000, daemon_log_files=2)) as served:
         for _ in range(200):
             with socket.create_connection((served.address.host, served.address.port), timeout=30) as connection:
                 connection.sendall(b"no http\r\n\r\n")

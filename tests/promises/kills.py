@@ -25,7 +25,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from typing import Any
 
 import anyio
 
+from mcp_memory.models import is_setting
 from mcp_memory.topics.page import MAP, PAGE
 from tests.daemon.place import Place
 from tests.promises import tree_judge
@@ -40,6 +41,7 @@ from tests.promises.filer import SUBJECTS, TOPICS
 from tests.promises.people import People
 from tests.promises.tree_judge import Book
 from tests.soak.daemon import Daemon, on_a_port_of_its_own
+from tests.support.constants import with_constants
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import NOON, REPOSITORY, World
 
@@ -276,10 +278,12 @@ class Filers:
 
 def furnished(root: Path, plugin: Path) -> Place:
     """A place whose program knows the toy embedder, and files at once."""
+    chosen = [each.name for each in fields(TOPICS) if is_setting(each)]
+    constants = [each.name for each in fields(TOPICS) if not is_setting(each)]
     more = {
-        "PYTHONPATH": f"{REPOSITORY}:{plugin}",
         "MCP_MEMORY_EMBEDDER_PROVIDER": "toy",
-        **{f"MCP_MEMORY_TOPICS_{name.upper()}": str(getattr(TOPICS, name)) for name in TOPICS.__slots__},
+        **{f"MCP_MEMORY_TOPICS_{name.upper()}": str(getattr(TOPICS, name)) for name in chosen},
+        **with_constants(plugin, **{f"topics_{name}": getattr(TOPICS, name) for name in constants}),
     }
     return on_a_port_of_its_own(Place(root, root / "models", more).make())
 

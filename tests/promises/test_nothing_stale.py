@@ -22,6 +22,7 @@ import pytest
 from tests.daemon.place import Place, Served, end
 from tests.daemon.place import eventually as soon
 from tests.daemon.wire import Wire
+from tests.support.constants import with_constants
 from tests.support.mounts import mount, permit, unmounted_at_last
 from tests.support.world import EXHAUSTIVE
 
@@ -34,9 +35,8 @@ eventually = partial(soon, within_s=PROMISED_S)
 KEYWORDS_ONLY = {"MCP_MEMORY_EMBEDDER_PROVIDER": "none"}
 QUICK = {
     **KEYWORDS_ONLY,
-    "MCP_MEMORY_WATCH_DEBOUNCE_S": "0.1",
     "MCP_MEMORY_WATCH_ACTIVE_SWEEP_S": "1",
-    "MCP_MEMORY_WATCH_IDLE_SWEEP_S": "1",
+    **with_constants(watch_debounce_s=0.1, watch_idle_sweep_s=1.0),
 }
 INOTIFY = Path("/proc/sys/fs/inotify")
 
@@ -400,7 +400,7 @@ def test_it_may_become_read_only_and_writable_while_we_run(crowd: Path, tmp_path
 
 @pytest.mark.skipif(not EXHAUSTIVE, reason="a minute of idling; MCP_MEMORY_EXHAUSTIVE=1")
 def test_an_idle_daemon_hardly_uses_the_processor(tmp_path: Path) -> None:
-    idle = {"MCP_MEMORY_WATCH_IDLE_AFTER_S": "0.1"}
+    idle = with_constants(watch_idle_after_s=0.1)
     notes(marked(tmp_path / "vault"), "idleword")
     with daemon(tmp_path, {**KEYWORDS_ONLY, **idle}) as running:
         eventually(lambda: running.status["notes"] == FILES)

@@ -14,6 +14,7 @@ import pytest
 from mcp_memory.client.credentials import PERSON
 from tests.daemon.place import Place, Running, Served, eventually
 from tests.daemon.wire import JSON, SESSIONLESS, Wire
+from tests.support.constants import with_constants
 
 MOST = 64
 REQUESTS, STREAMS, FOR_ALL = MOST // 4, MOST // 8, MOST - 16
@@ -38,7 +39,7 @@ HEAVY_CALLS = 45
 
 @pytest.fixture
 def served(place: Place) -> Iterator[Served]:
-    with place.serving(MCP_MEMORY_DAEMON_MAX_CONNECTIONS=str(MOST)) as served:
+    with place.serving(**with_constants(daemon_max_connections=MOST)) as served:
         yield served
 
 

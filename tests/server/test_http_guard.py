@@ -11,6 +11,7 @@ import pytest
 from mcp_memory.client.credentials import PERSON
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire, raw
+from tests.support.constants import with_constants
 
 ROUTES = [("GET", "/health"), ("POST", "/mcp"), ("GET", "/mcp"), ("POST", "/api/search"), ("POST", "/api/status")]
 routes = pytest.mark.parametrize(("method", "route"), ROUTES, ids=lambda value: value)
@@ -115,7 +116,7 @@ def widened(tmp_path_factory: pytest.TempPathFactory, model_cache: Path) -> Iter
         {
             "MCP_MEMORY_DAEMON_ALLOWED_HOSTS": "Memory.lan:80, memory.lan",
             "MCP_MEMORY_DAEMON_ALLOWED_ORIGINS": "http://localhost:6274",
-            "MCP_MEMORY_DAEMON_MAX_BODY_BYTES": "2000",
+            **with_constants(daemon_max_body_bytes=2000),
             "MCP_MEMORY_EMBEDDER_PROVIDER": "none",
         },
     ).make()
@@ -139,7 +140,7 @@ def test_a_body_over_the_limit_is_refused_with_the_reason(widened: Running, rout
     with Wire(widened) as wire:
         answer = wire.send("POST", route, b"x" * 2001)
         assert answer.status == 413
-        assert "daemon.max_body_bytes" in answer.text
+        assert "the request is larger than 2,000 bytes" in answer.text
 
 
 @pytest.mark.parametrize("route", ["/mcp", "/api/append"])

@@ -31,14 +31,14 @@ def loaded(text: str, tmp_path: Path, environ: dict[str, str] | None = None, **f
 
 def test_flag_over_environment_over_file_over_default(tmp_path: Path):
     text, environ = (
-        "[daemon]\nport = 1\nlog_files = 7\nlog_bytes = 70\n",
+        "[daemon]\nport = 1\nlog_level = 'error'\nauth = 'none'\n",
         {
             "MCP_MEMORY_DAEMON_PORT": "2",
-            "MCP_MEMORY_DAEMON_LOG_FILES": "8",
+            "MCP_MEMORY_DAEMON_LOG_LEVEL": "debug",
         },
     )
     found = loaded(text, tmp_path, environ, daemon__port=3, daemon__host=None).daemon
-    assert (found.port, found.log_files, found.log_bytes, found.host) == (3, 8, 70, "127.0.0.1")
+    assert (found.port, found.log_level, found.auth, found.host) == (3, "debug", "none", "127.0.0.1")
     assert loaded("", tmp_path, {"MCP_MEMORY_VAULT": "/v"}).vault.path == "/v"
     assert loaded("", tmp_path, {"MCP_MEMORY_VAULT_PATH": "/w"}).vault.path == "/w"
     assert loaded("", tmp_path, {"MCP_MEMORY_VAULT": "/v"}, vault__path="/f").vault.path == "/f"
@@ -49,11 +49,11 @@ def test_flag_over_environment_over_file_over_default(tmp_path: Path):
     [
         ("DAEMON_ALLOW_REMOTE", "yes", "daemon", "allow_remote", True),
         ("WATCH_HINTS", "0", "watch", "hints", False),
-        ("VAULT_WRITE_DEADLINE_S", "2.5", "vault", "write_deadline_s", 2.5),
+        ("EMBEDDER_TIMEOUT_S", "2.5", "embedder", "timeout_s", 2.5),
         ("DAEMON_ALLOWED_HOSTS", "a.lan:1, b.lan:2", "daemon", "allowed_hosts", ("a.lan:1", "b.lan:2")),
         ("EMBEDDER_MODEL", "some/model", "embedder", "model", "some/model"),
         ("SUMMARIZER_COMMAND", "agent, -p", "summarizer", "command", ("agent", "-p")),
-        ("CHUNKING_MAX_CHARS", "2000", "chunking", "max_chars", 2000),
+        ("CHUNKING_WINDOW_TOKENS", "500", "chunking", "window_tokens", 500),
     ],
 )
 def test_the_environment_is_read_as_the_type_of_the_key(name, text, section, key, value):

@@ -83,7 +83,6 @@ async def tree_of(engine: KeywordEngine) -> list[ShownTopic]:
 SOON = replace(ALL_AT_ONCE, quiet_s=0.1, longest_wait_s=0.3)
 SETTINGS = {
     "MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0",
-    "MCP_MEMORY_TOPICS_MIN_LEAVES": "3",
     "MCP_MEMORY_TOPICS_AUTOMATIC": "false",
 }
 BREAD = [

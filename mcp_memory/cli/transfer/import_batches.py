@@ -71,7 +71,7 @@ class ImportBatches:
         size = 0
         for note in notes:
             if len(note.data) > self._room and self._is_served():
-                why = "it is larger than the daemon takes (daemon.max_body_bytes): stop it, and import again"
+                why = "it is larger than the daemon takes: stop it, and import again"
                 yield ImportRow(note.name, note.path, "refused", why)
                 continue
             if batch and (len(batch) == BATCH_NOTES or size + len(note.data) > min(BATCH_BYTES, self._room)):

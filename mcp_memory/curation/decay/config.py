@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from mcp_memory.models import constant
+
 
 @dataclass(frozen=True, slots=True)
 class DecayConfig:
@@ -9,5 +11,7 @@ class DecayConfig:
 
     archive_kinds: tuple[str, ...] = ()
     over_days: int = 30
-    cold_days: int = 365
-    always_load_days: int = 90
+    cold_days: int = constant(365)
+    """The age from which a note that was never used is proposed, so a note of a yearly task has come up once."""
+    always_load_days: int = constant(90)
+    """The time after which a standing order that nothing has asked for is named: it costs each session's start."""

@@ -6,6 +6,7 @@ Standard library only: `settings` imports this on the paths that must start in m
 from dataclasses import dataclass
 
 from mcp_memory.errors import ConfigInvalid
+from mcp_memory.models import constant
 
 CHUNKER_VERSION = 2
 """The version of the cutting. Increase it whenever the same text would be cut differently: indexes are then rebuilt."""
@@ -18,12 +19,12 @@ class ChunkingConfig:
     The defaults found the most evidence on the evaluation sets; 400 and 80 tokens are the customary window."""
 
     strategy: str = "entry"
-    join_chars: int = 300
-    """The length up to which entries under a common heading are joined."""
-    max_chars: int = 1600
-    """The length from which entries are cut."""
     window_tokens: int = 400
     overlap_tokens: int = 80
+    join_chars: int = constant(300)
+    """The length up to which entries under a common heading are joined."""
+    max_chars: int = constant(1600)
+    """The length from which entries are cut."""
 
     def __post_init__(self) -> None:
         if self.strategy not in {"entry", "window"}:
