@@ -16,10 +16,10 @@ ACTING = frozenset({"Bash", "Edit", "MultiEdit", "Write", "NotebookEdit", "apply
 
 
 async def answer_before_action(call: HookCall) -> bytes:
-    if not call.config.before_action:
+    if "actions" in call.config.off:
         return b""
     refuses_only = call.given.tool in OF_GEMINI
-    wanted = {"arguments": call.given.tool_input, "stop": call.config.stop_action, "orders": refuses_only}
+    wanted = {"arguments": call.given.tool_input, "stop": "stops" not in call.config.off, "orders": refuses_only}
     advice = await _advice(call, wanted)
     if refuses_only:
         return json.dumps({"decision": "deny", "reason": advice["text"]}).encode("ascii") if advice["stops"] else b""
@@ -31,7 +31,7 @@ async def answer_before_action(call: HookCall) -> bytes:
 
 async def answer_after_tool(call: HookCall) -> bytes:
     given = call.given
-    if not call.config.after_failure or not given.tool_output.strip():
+    if "errors" in call.config.off or not given.tool_output.strip():
         return b""
     wanted: dict[str, Any] = {"output": given.tool_output}
     wanted |= {} if given.has_failed else {"arguments": given.tool_input}

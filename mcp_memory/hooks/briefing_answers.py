@@ -22,7 +22,7 @@ LOOK_S = 0.1
 
 
 async def answer_start(call: HookCall) -> bytes:
-    wanted = {**await _wanted(call), "left_off": call.config.left_off}
+    wanted = {**await _wanted(call), "left_off": "left-off" not in call.config.off}
     briefing = await call.perform("brief", wanted)
     return context("SessionStart", call.told([briefing]), await _for_person(call, is_start=True))
 
@@ -41,12 +41,12 @@ async def answer_prompt(call: HookCall) -> bytes:
     )
     if shown is not None:
         began = monotonic()
-        briefing = await call.perform("brief", {**wanted, "left_off": call.config.left_off})
+        briefing = await call.perform("brief", {**wanted, "left_off": "left-off" not in call.config.off})
         briefings += [briefing] if not shown or not shown.issuperset(briefing["notes"]) else []
         call.facts["started"] = True
         wanted["within_ms"] = max(1, call.within_ms - int((monotonic() - began) * 1000))
     wanted |= {"session": session, "prompt": prompt, "lasting": call.client not in FORGETFUL}
-    wanted["withdrawn"] = call.config.withdrawn
+    wanted["withdrawn"] = "withdrawn" not in call.config.off
     try:
         briefings.append(await call.perform("brief", wanted))
     except DeadlineExceeded:
@@ -57,7 +57,7 @@ async def answer_prompt(call: HookCall) -> bytes:
 
 async def answer_heartbeat(call: HookCall) -> bytes:
     """Answer a turn that nobody asked for with the open commitments that are due, and nothing else."""
-    if not call.config.commitments:
+    if "commitments" in call.config.off:
         return b""
     wanted = {**await _wanted(call), "session": call.session, "due": True}
     return context("Heartbeat", call.told([await call.perform("brief", wanted)]))

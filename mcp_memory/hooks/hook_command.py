@@ -49,7 +49,10 @@ WITHIN_MS, FACTS = "mcp-memory-within-ms", "mcp-memory-facts"
 """Headers: the time that the daemon may take, and its facts for the log, as JSON."""
 
 SWITCHES = "mcp-memory-switches"
-"""Header: the truth values of `[hooks]`, such as `own_tools=false`."""
+"""Header: what `[hooks]` switches on and off, such as `show_use=true,off=stops subagents`."""
+
+TRUTHS = ("enabled", "show_use")
+"""The settings of `[hooks]` that are true or false."""
 
 TURN, AGAIN_S = "hook-start.lock", 10.0
 """A file of the state folder whose time is the latest start of the daemon by a hook, and the time in which no other
@@ -98,7 +101,7 @@ def hook(
         state = state_folder(vault, environ)
         log = f"{state}/{HOOKS_LOG}"
         switches = _switches(given.table("hooks"))
-        if not switches.get("enabled", True):
+        if switches.get("enabled") == "false":
             return
         deadline.set(budget_ms(arguments, environ, given))
         if output := _answer(options, data, vault, state, deadline, line, environ, switches):
@@ -144,14 +147,16 @@ def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSe
         raise ConfigInvalid(f"hooks.{key} is not a number") from error
 
 
-def _switches(hooks: Mapping[str, object]) -> dict[str, bool]:
-    """Return the section's truth values, as the file or the environment spells them."""
-    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    return {
-        name: words[word]
-        for name, value in hooks.items()
-        if (word := str(value).lower()) in words and name.isascii() and name.isidentifier()
-    }
+def _switches(hooks: Mapping[str, object]) -> dict[str, str]:
+    """Return the section's truth values and the parts that are off, as the file or the environment spells them."""
+    words = {"true": "true", "1": "true", "yes": "true", "false": "false", "0": "false", "no": "false"}
+    found = {name: words[str(hooks[name]).lower()] for name in TRUTHS if str(hooks.get(name)).lower() in words}
+    off = hooks.get("off")
+    if off is not None:
+        listed: list[object] = off if isinstance(off, list) else [*str(off).split(",")]
+        parts = [str(part).strip() for part in listed]
+        found["off"] = " ".join(part for part in parts if part.isascii() and part.replace("-", "").isalpha())
+    return found
 
 
 def _is_busy() -> bool:
@@ -187,7 +192,7 @@ def _answer(
     deadline: Deadline,
     line: HookLogLine,
     environ: Mapping[str, str],
-    switches: Mapping[str, bool],
+    switches: Mapping[str, str],
 ) -> bytes:
     """Return the text to print; empty for silence. Raises NotRunning, DeadlineExceeded and the daemon's errors."""
     if len(data) > CARRIED_BYTES:
@@ -200,7 +205,7 @@ def _answer(
                 "Authorization": f"Bearer {credentials.token(options.client)}",
                 "Content-Type": "application/json",
                 WITHIN_MS: str(max(1, int(deadline.left_ms - ON_THE_WAY_MS))),
-                SWITCHES: ",".join(f"{name}={str(value).lower()}" for name, value in switches.items()),
+                SWITCHES: ",".join(f"{name}={value}" for name, value in switches.items()),
                 **marks_of(environ),
             }
             with TranslatedError(within_s):

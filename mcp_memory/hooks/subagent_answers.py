@@ -42,7 +42,7 @@ async def answer_before_subagent(call: HookCall) -> bytes:
 async def _told(call: HookCall, kind: str, wanted: Mapping[str, Any] | None = None) -> str:
     """Return the text for a sub-agent. `wanted` has its task, if that is known."""
     is_empty = wanted and not wanted["prompt"].strip()
-    if not call.config.subagents or _NEEDS_NOTHING.fullmatch(kind) or is_empty:
+    if "subagents" in call.config.off or _NEEDS_NOTHING.fullmatch(kind) or is_empty:
         return ""
     shared = {"session": call.session, "project": await call.project(), "within_ms": call.within_ms, "subagent": True}
     return call.told([await call.perform("brief", {**shared, **(wanted or {})})])

@@ -16,7 +16,7 @@ another server's tool of that name doesn't come here."""
 
 async def answer_before_tool(call: HookCall) -> bytes:
     if own := _OWN.fullmatch(call.given.tool):
-        return await _allow(call, own[1]) if call.config.own_tools else b""
+        return b"" if "own-tools" in call.config.off else await _allow(call, own[1])
     if call.given.tool in ACTING:
         return await answer_before_action(call)
     return await answer_before_subagent(call) if call.given.tool in STARTING else b""

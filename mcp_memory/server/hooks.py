@@ -2,7 +2,7 @@
 
 import json
 import logging
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -15,7 +15,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks.action_answers import ACTING
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
 from mcp_memory.hooks.hook_call import HookCall
-from mcp_memory.hooks.hook_command import FACTS, START, STARTS, SWITCHES, WITHIN_MS
+from mcp_memory.hooks.hook_command import FACTS, START, STARTS, SWITCHES, TRUTHS, WITHIN_MS
 from mcp_memory.hooks.hook_input import MARKS, HookInput
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
@@ -87,9 +87,9 @@ class HookEndpoint:
 
     def _config_of(self, request: Request) -> HooksConfig:
         """Return the configuration with the switches from the request. The command reads them anew for each call."""
-        known = {field.name for field in fields(self.config) if field.type in {bool, "bool"}}
-        sent = (part.partition("=") for part in request.headers.get(SWITCHES, "").split(","))
-        return replace(self.config, **{name: value == "true" for name, _, value in sent if name in known})
+        sent = dict(part.split("=", 1) for part in request.headers.get(SWITCHES, "").split(",") if "=" in part)
+        config = replace(self.config, **{name: sent[name] == "true" for name in TRUTHS if name in sent})
+        return replace(config, off=tuple(sent["off"].split())) if "off" in sent else config
 
     def _within_ms(self, header: str) -> int:
         return int(header) if header.isascii() and header.isdigit() and len(header) < 9 else self.config.prompt_ms

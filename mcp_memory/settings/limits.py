@@ -43,6 +43,9 @@ RANGES: Mapping[str, tuple[float, float]] = {
 PRECISIONS = ("int8", "fp32", "torch")
 """The precisions of the provider sentence-transformers, whose own module would import too much here."""
 
+HOOK_PARTS = ("subagents", "actions", "stops", "errors", "withdrawn", "commitments", "left-off", "own-tools")
+"""What hooks can leave out: `hooks.off`."""
+
 _REGISTRIES = {
     "vault.storage": (VaultConfig().storage, "mcp_memory.storage:STORAGE"),
     "index.engine": (IndexConfig().engine, "mcp_memory.index:INDEXES"),
@@ -82,6 +85,8 @@ def check_limits(tree: Mapping[str, Any], origin: Origin) -> None:
         if not PRIVATE.fullmatch(mark):
             wanted = 'folders ("notes/health/"), "kind:NAME" and "tag:NAME"'
             raise invalid_value("recall.private", mark, wanted, origin, hint="a folder ends with /")
+    for part in tree["hooks"]["off"]:
+        _one_of("hooks.off", part, HOOK_PARTS, origin)
     for client in tree["capture"]["folders"]:
         _one_of("capture.folders", client, tuple(SHIPPED_FOLDERS), origin)
 

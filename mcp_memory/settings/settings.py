@@ -63,15 +63,9 @@ class HooksConfig:
     enabled: bool = True
     session_start_ms: int = SESSION_START_MS
     prompt_ms: int = PROMPT_MS
-    own_tools: bool = True
+    off: tuple[str, ...] = ()
+    """The parts, of `HOOK_PARTS`, that hooks leave out."""
     show_use: bool = False
-    subagents: bool = True
-    before_action: bool = True
-    stop_action: bool = True
-    after_failure: bool = True
-    withdrawn: bool = True
-    commitments: bool = True
-    left_off: bool = True
 
 
 @dataclass(frozen=True, slots=True)

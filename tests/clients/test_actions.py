@@ -79,11 +79,11 @@ def test_claude_code_is_stopped_once_by_an_order(claude: Agent, generated: Path,
     again = claude.ask(read, edit, edit).heard
     assert "Stopped once" in again[1] and "updated successfully" in again[2] and file.read_text() == "bye\n"
     before = len(anthropic.exchanges)
-    told = replace(claude, environ={**claude.environ, "MCP_MEMORY_HOOKS_STOP_ACTION": "false"})
+    told = replace(claude, environ={**claude.environ, "MCP_MEMORY_HOOKS_OFF": "stops"})
     file.write_text("hello\n")
     assert "updated successfully" in told.ask(read, edit).heard[-1]
     assert ORDER in anthropic.raw_log and ORDER in "".join(anthropic.raw_log.splitlines()[before:])
-    before, off = len(anthropic.exchanges), {"MCP_MEMORY_HOOKS_BEFORE_ACTION": "false"}
+    before, off = len(anthropic.exchanges), {"MCP_MEMORY_HOOKS_OFF": "actions"}
     file.write_text("hello\n")
     replace(claude, environ={**claude.environ, **off}).ask(read, edit)
     assert "PreToolUse:Edit hook" not in "".join(anthropic.raw_log.splitlines()[before:])

@@ -91,7 +91,7 @@ def test_other_hooks_on_the_same_call(served: Machine, claude: Agent) -> None:
 
 
 def test_switched_off(served: Machine, claude: Agent) -> None:
-    off = replace(claude, environ={**claude.environ, "MCP_MEMORY_HOOKS_OWN_TOOLS": "false"})
+    off = replace(claude, environ={**claude.environ, "MCP_MEMORY_HOOKS_OFF": "own-tools"})
     assert "requested permissions" in off.ask(APPEND, call("memory_append", content="Off.", kind="fact")).heard[-1]
 
 

@@ -80,7 +80,7 @@ def test_claude_code(claude: Agent, anthropic: AnthropicStub) -> None:
 
 
 def test_switched_off(claude: Agent, anthropic: AnthropicStub) -> None:
-    off = replace(claude, environ={**claude.environ, "MCP_MEMORY_HOOKS_SUBAGENTS": "false"})
+    off = replace(claude, environ={**claude.environ, "MCP_MEMORY_HOOKS_OFF": "subagents"})
     off.ask(started(TASK, "general-purpose"))
     (told,) = sent(anthropic, TASK)
     assert ORDER not in told and DECIDED not in told

@@ -33,4 +33,4 @@ def test_a_heartbeat_gets_the_commitments_that_are_due_and_nothing_else(served: 
     inside = session.context("heartbeat", {"project": group})
     assert "cake" in inside and "hull" not in inside
     assert session.context("heartbeat", {"project": "channel:telegram:group:-7"}) == ""
-    assert session.context("heartbeat", {}, MCP_MEMORY_HOOKS_COMMITMENTS="false") == ""
+    assert session.context("heartbeat", {}, MCP_MEMORY_HOOKS_OFF="stops, commitments") == ""

@@ -205,7 +205,7 @@ class _Examination:
         if self._client.name != "claude-code":
             return
         permission, hooks = ClaudeSettings.read(self._paths).permission(server), self._settings.hooks
-        if permission == "no rule" and hook == TRUSTED and hooks.enabled and hooks.own_tools:
+        if permission == "no rule" and hook == TRUSTED and hooks.enabled and "own-tools" not in hooks.off:
             self._status.tools[server] = "allowed by our hook"
             return
         self._status.tools[server] = permission
