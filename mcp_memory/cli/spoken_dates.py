@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from mcp_memory.text.natural_dates import Leans
+    from mcp_memory.text.dates.spoken import Leans
 
 
 def _callback(leans: Leans, _: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Read a date in words. Raises InvalidInput."""
     if not value:
         return value
-    from mcp_memory.text.natural_dates import read_date  # slow, and most commands name no date
+    from mcp_memory.text.dates.spoken import read_date  # slow, and most commands name no date
 
     found = read_date(param.opts[-1], value, leans, datetime.now().astimezone())
     return found.end if param.name == "until" else found.start

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from mcp_memory.core.core import Core
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.natural_dates import Leans, is_iso, read_date
+from mcp_memory.text.dates.spoken import Leans, is_iso, read_date
 
 R = TypeVar("R")
 

@@ -15,7 +15,7 @@ from mcp_memory.statements.language import introduces
 from mcp_memory.statements.statement_rules import OUTRIGHT, classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.conversation.messages import Turn
-from mcp_memory.text.due_dates import find_due
+from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.marks.privacy import PRIVATE

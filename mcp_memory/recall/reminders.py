@@ -9,7 +9,7 @@ from enum import StrEnum
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
-from mcp_memory.text.due_dates import DueDate, due_from
+from mcp_memory.text.dates.due import DueDate, due_from
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 
 MOST_TOLD, MOST_NAMED = 6, 3

@@ -11,7 +11,7 @@ from ulid import ULID
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.models import NoteId
-from mcp_memory.text.due_dates import DueDate
+from mcp_memory.text.dates.due import DueDate
 from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.secrets.finder import redact
 

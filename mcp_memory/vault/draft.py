@@ -9,7 +9,7 @@ from typing import Any
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import NoteId, NoteRecord, Outcome
 from mcp_memory.text.dates import parse_when
-from mcp_memory.text.due_dates import DueDate, due_from
+from mcp_memory.text.dates.due import DueDate, due_from
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import LOG, NoteKind

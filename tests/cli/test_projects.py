@@ -43,5 +43,5 @@ def test_a_search_in_a_repository_imports_no_slow_module_that_it_does_not_need(s
     asked = [sys.executable, "-c", program, "search", "kiln"]
     done = subprocess.run(asked, env=served.environ, cwd=at, capture_output=True, text=True, timeout=60)
     assert "project: quick" in done.stderr
-    slow = {"ulid", "dateparser", "mcp_memory.text.natural_dates", "mcp_memory.core.requests"}
+    slow = {"ulid", "dateparser", "mcp_memory.text.dates.spoken", "mcp_memory.core.requests"}
     assert slow.isdisjoint(json.loads(done.stdout.splitlines()[-1]))

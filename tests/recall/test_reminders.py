@@ -11,7 +11,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.reminders import TOLD, Commitment, Stage, commitments, reminders
 from mcp_memory.search.filters import asks_for_commitments
-from mcp_memory.text.due_dates import due_from
+from mcp_memory.text.dates.due import due_from
 from tests.support.briefings import begun, told
 from tests.support.world import World
 

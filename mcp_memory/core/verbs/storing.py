@@ -30,7 +30,7 @@ from mcp_memory.models import (
 )
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
-from mcp_memory.text.due_dates import find_due
+from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.draft import MAX_TITLE, Draft, creation, due_day, expiry, one_line

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from mcp_memory.models import EVERYWHERE, Meta, NotePath
 from mcp_memory.text import dates
-from mcp_memory.text.due_dates import due_from
+from mcp_memory.text.dates.due import due_from
 from mcp_memory.text.markdown import logs, properties
 from mcp_memory.text.markdown.frontmatter import Document
 from mcp_memory.text.markdown.tags import text_tags

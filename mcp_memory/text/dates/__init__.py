@@ -1,4 +1,7 @@
-"""Parses and formats dates: ISO 8601 from arguments and frontmatter."""
+"""Dates: in ISO 8601 here, in words in `spoken` (a whole phrase), `due` (within a text) and `periods` (weeks, months).
+
+Only `parser` asks `dateparser`. The others have what it misreads, in English, German, French and Spanish.
+"""
 
 from datetime import UTC, date, datetime, time, tzinfo
 from typing import Any

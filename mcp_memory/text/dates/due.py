@@ -12,6 +12,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
 from mcp_memory.text.dates import MONTHS, as_datetime
+from mcp_memory.text.dates.parser import parse_phrase
 
 MOST_CHARS = 2000
 """The most characters of a text that are read."""
@@ -38,7 +39,8 @@ _FOREIGN = {
 }  # fmt: skip
 _ENGLISH = {word: english for english, words in _FOREIGN.items() for word in words.split()}
 _COUNTS = ("a an one ein einem einer eine un une una", "two zwei deux dos", "three drei trois tres",
-           "four vier quatre cuatro", "five fünf cinq cinco", "six sechs seis")  # fmt: skip
+           "four vier quatre cuatro", "five fünf cinq cinco", "six sechs seis", "seven sieben sept siete",
+           "eight acht huit ocho", "nine neun neuf nueve", "ten zehn dix diez")  # fmt: skip
 _NUMBERS = {word: str(number) for number, words in enumerate(_COUNTS, 1) for word in words.split()}
 _IN = "in|dans|en|dentro de"
 _UNITS = "|".join(
@@ -78,6 +80,14 @@ _PHRASES = tuple(
     )
 )  # fmt: skip
 _WEEKS = "nextweek|weekafternext"
+_WEEKDAYS = "|".join(_DAYS)
+_ANCHORS = f"{_WEEKDAYS}|today|tomorrow|overmorrow"
+_COUNT = "|".join([*_NUMBERS, "[0-9]{1,2}"])
+_VERBS = (
+    "be|not|have|also|break|cause|change|contain|fail|need|only|still|take|lead|result|run|go|get|make|differ|require|"
+    "return|become|happen|occur|use|work|help|come|want|never|well|just"
+)
+"""Verbs after `may`: `step 2 may fail`."""
 _MONTH, _DAY = f"(?:{'|'.join(MONTHS)})", r"(?:0?[1-9]|[12][0-9]|3[01])"
 _NOT = re.compile(
     r"\b(?:last|every|each|since|from|ago|seit|(?:vor)?letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|jede[nrs]?|chaque"
@@ -91,13 +101,18 @@ _OVER = re.compile(
 )
 _CORE = re.compile(
     rf"\b(?P<iso>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})\b"
-    rf"|\b(?P<absolute>{_DAY}(?:st|nd|rd|th|er)?\.? (?:of |de )?{_MONTH}\b\.?(?:,? (?:de |del )?[0-9]{{4}}\b)?"
-    rf"|{_MONTH}\b\.? {_DAY}(?:st|nd|rd|th)?\b(?:,? [0-9]{{4}}\b)?)"
+    rf"|(?<!\d\.)\b(?P<absolute>{_DAY}(?:st|nd|rd|th|er)?\.? (?:of |de )?{_MONTH}\b\.?(?! (?:{_VERBS})\b)"
+    rf"(?:,? (?:de |del )?[0-9]{{4}}\b)?|{_MONTH}\b\.? {_DAY}(?:st|nd|rd|th)?\b(?:,? [0-9]{{4}}\b)?)"
     rf"|(?:bis|am|zum|den|dem|vor|on|by|due|before|until|le|el) "
     rf"(?P<numbers>{_DAY}\.(?:0?[1-9]|1[0-2])\.(?:[0-9]{{4}})?)(?![0-9])"
-    rf"|\b(?:(?P<week>{_WEEKS})(?: ?,)? (?:(?:on|am|den|el|le) )?(?P<day>{'|'.join(_DAYS)})"
-    rf"|(?P<day2>{'|'.join(_DAYS)}),? (?:of (?:the )?|(?:in )?der |de (?:la )?)?(?P<week2>{_WEEKS}))\b"
-    rf"|\b(?P<word>{'|'.join(_DAYS)}|today|tomorrow|overmorrow|endofweek|endofmonth|endofyear|nextmonth|{_WEEKS})\b"
+    rf"|\b(?:(?P<week>{_WEEKS})(?: ?,)? (?:(?:on|am|den|el|le) )?(?P<day>{_WEEKDAYS})"
+    rf"|(?P<day2>{_WEEKDAYS}),? (?:of (?:the )?|(?:in )?der |de (?:la )?)?(?P<week2>{_WEEKS}))\b"
+    rf"|\b(?P<anchor>{_ANCHORS}) (?:{_IN}) (?P<later>[0-9]{{1,2}}) (?P<step>week|day)s?\b"
+    rf"|\b(?P<anchor2>{_WEEKDAYS}) (?P<step2>week)\b(?! [0-9])"
+    rf"|\b(?P<later3>{_COUNT}) (?P<step3>week|day)s? (?:from|after|nach|après|después del?|(?<=weeks )on|(?<=week )on) "
+    rf"(?:next |dem |el |le )?(?P<anchor3>{_ANCHORS}|now)\b(?![’]s)"
+    rf"|\b(?:{_IN}) (?P<around>[0-9]{{1,2}} (?:week|month)s?),? (?:(?:on|am|den|el|le) )?(?P<weekday>{_WEEKDAYS})\b"
+    rf"|(?<![./@])\b(?P<word>{_ANCHORS}|endofweek|endofmonth|endofyear|nextmonth|{_WEEKS})\b(?!\.[a-z]| gras\b)"
     rf"|\b(?:{_IN}) (?P<ahead>[0-9]{{1,3}} (?:minute|hour|day|week|month)s?)\b"
 )
 _CLOCK = re.compile(
@@ -135,7 +150,8 @@ def due_from(value: Any, zone: tzinfo) -> DueDate | None:
 def find_due(text: str, said: datetime) -> DueDate | None:
     """Return the first future day or time in a text. `said` is the time of the text, in its author's zone. A weekday,
     also `next Friday`, is the next such day after `said`. `next week` is its Monday, or the weekday named with it.
-    `next month` is its first day."""
+    `next month` is its first day. `Monday in two weeks` is two weeks after the next Monday, and `in two weeks on
+    Monday` the Monday that is nearest to the day in two weeks."""
     plain = _in_english(text[:MOST_CHARS])
     clock = next(_CLOCK.finditer(plain), None)
     at = _time_of(clock) if clock else None
@@ -176,30 +192,49 @@ def _time_of(clock: re.Match[str]) -> time:
 
 
 def _moment(match: re.Match[str], said: datetime) -> datetime | None:
-    today, weekday = said.date(), said.weekday()
-    left = monthrange(today.year, today.month)[1] - today.day
-    ahead = {
-        "today": 0, "overmorrow": 2, "nextweek": 7 - weekday, "weekafternext": 14 - weekday, "nextmonth": left + 1,
-        "endofmonth": left,
-        "endofweek": (WEEK_ENDS_ON if weekday <= WEEK_ENDS_ON else 6) - weekday,
-        "endofyear": (date(today.year, 12, 31) - today).days,
-    }  # fmt: skip
     if week := match["week"] or match["week2"]:
-        day = _DAYS.index(match["day"] or match["day2"])
-        return datetime.combine(today + timedelta(ahead[week] + day), time())
-    if match["word"] in ahead:
-        return datetime.combine(today + timedelta(ahead[match["word"]]), time())
+        return _after(said, _days_until(week, said) + _DAYS.index(match["day"] or match["day2"]))
+    if anchor := match["anchor"] or match["anchor2"] or match["anchor3"]:
+        count = match["later"] or match["later3"] or "1"
+        step = match["step"] or match["step2"] or match["step3"]
+        return _after(said, _days_until(anchor, said) + int(_NUMBERS.get(count, count)) * (7 if step == "week" else 1))
+    if match["around"]:
+        middle = _parsed(f"in {match['around']}", said)
+        return middle and _around(middle, match["weekday"])
+    if match["word"]:
+        return _after(said, _days_until(match["word"], said))
     if match["numbers"]:  # dateparser takes the numbers for a time
         day, month, year = match["numbers"].split(".")
         return _parsed(f"{day} {date(2000, int(month), 1):%B} {year}", said)
-    return _parsed(match["iso"] or match["word"] or re.sub(r"\b(?:of|de|del) ", "", match["absolute"]), said)
+    return _parsed(match["iso"] or re.sub(r"\b(?:of|de|del) ", "", match["absolute"]), said)
+
+
+def _days_until(word: str, said: datetime) -> int:
+    """Return the number of days until the day that a word of `_CORE` means."""
+    today, weekday = said.date(), said.weekday()
+    left = monthrange(today.year, today.month)[1] - today.day
+    ahead = {
+        "now": 0, "today": 0, "tomorrow": 1, "overmorrow": 2, "nextweek": 7 - weekday, "weekafternext": 14 - weekday,
+        "nextmonth": left + 1, "endofmonth": left,
+        "endofweek": (WEEK_ENDS_ON if weekday <= WEEK_ENDS_ON else 6) - weekday,
+        "endofyear": (date(today.year, 12, 31) - today).days,
+    }  # fmt: skip
+    return ahead[word] if word in ahead else (_DAYS.index(word) - weekday - 1) % 7 + 1
+
+
+def _after(said: datetime, days: int) -> datetime | None:
+    try:
+        return datetime.combine(said.date() + timedelta(days), time())
+    except OverflowError:
+        return None
+
+
+def _around(middle: datetime, weekday: str) -> datetime | None:
+    """Return the weekday from two days before to four days after a day: on a Monday, Friday is later in that week."""
+    ahead = (_DAYS.index(weekday) - middle.weekday() + 2) % 7 - 2
+    return _after(middle, ahead)
 
 
 def _parsed(phrase: str, said: datetime) -> datetime | None:
-    from dateparser.date import DateDataParser  # importing it takes a sixth of a second
-
-    settings = {"PREFER_DATES_FROM": "future", "RELATIVE_BASE": said.replace(tzinfo=None), "DATE_ORDER": "DMY"}
-    try:
-        return DateDataParser(languages=["en"], settings=settings).get_date_data(phrase).date_obj
-    except (OverflowError, ValueError):
-        return None
+    found = parse_phrase(phrase, said, "future", ["en"], is_day_first=True)
+    return found and found.moment

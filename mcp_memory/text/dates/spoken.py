@@ -5,15 +5,15 @@ German, French and Spanish. Pure.
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.text.calendar_periods import find_period
-from mcp_memory.text.due_dates import find_due
+from mcp_memory.text.dates.due import find_due
+from mcp_memory.text.dates.parser import Leans, parse_phrase
+from mcp_memory.text.dates.periods import find_period
 
 LANGUAGES = ["en", "de", "fr", "es"]
 MAX_CHARS = 60
-Leans = Literal["past", "future"]
 _AMBIGUOUS = re.compile(
     r"[-+0-9]{1,3}|[a-zA-Z]|[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]+)?|[0-9]{4}-(?:1[3-9]|[2-9][0-9]).*|[QTqt][1-4]\b.*"
 )
@@ -176,23 +176,20 @@ def _variants(text: str) -> Iterator[str]:
         yield from dict.fromkeys((text, plain, _LAST.sub("", plain), *(article + plain for article in _ARTICLES)))
 
 
-def _in_words(text: str, leans: str, now: datetime) -> SpokenDate | None:
-    from dateparser.date import DateDataParser
-
+def _in_words(text: str, leans: Leans, now: datetime) -> SpokenDate | None:
     if which := _WHICH.match(text):
-        text, leans = text[which.end() :], which.lastgroup or leans
-    order = {"DATE_ORDER": "DMY"} if "." in text else {}
-    base = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": leans, "RETURN_TIME_AS_PERIOD": True}
+        text = text[which.end() :]
+        leans = "past" if which["past"] else "future" if which["future"] else leans
+    found = parse_phrase(text, now, leans, LANGUAGES, is_day_first="." in text)
+    if found is None:
+        return None
+    if found.period == "time":
+        moment = found.moment if found.moment.tzinfo else found.moment.replace(tzinfo=now.tzinfo)
+        written = moment.isoformat(timespec="seconds")
+        return SpokenDate(written, written)
     try:
-        found = DateDataParser(languages=LANGUAGES, settings={**base, **order}).get_date_data(text)
-        if found.date_obj is None:
-            return None
-        if found.period == "time":
-            moment = found.date_obj if found.date_obj.tzinfo else found.date_obj.replace(tzinfo=now.tzinfo)
-            written = moment.isoformat(timespec="seconds")
-            return SpokenDate(written, written)
-        return _period(found.date_obj.date(), "day" if _COUNTED.search(text) else str(found.period))
-    except (OverflowError, ValueError):
+        return _period(found.moment.date(), "day" if _COUNTED.search(text) else found.period)
+    except (OverflowError, ValueError):  # the day after the last one of all
         return None
 
 

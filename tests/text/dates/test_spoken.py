@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.text.natural_dates import Leans, read_date
+from mcp_memory.text.dates.spoken import Leans, read_date
 
 pytestmark = pytest.mark.fast
 

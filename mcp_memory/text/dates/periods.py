@@ -4,7 +4,8 @@
 
 import re
 from datetime import date, timedelta
-from typing import Literal
+
+from mcp_memory.text.dates.parser import Leans
 
 Period = tuple[date, date]
 """The first day, and the day after the last."""
@@ -35,7 +36,7 @@ _NUMBERED = re.compile(
 )
 
 
-def find_period(text: str, leans: Literal["past", "future"], today: date) -> Period | None:
+def find_period(text: str, leans: Leans, today: date) -> Period | None:
     """Return the period that the whole text names. `leans`: whether week 47 is the last or the next such week."""
     if week := _NUMBERED.fullmatch(text):
         return _week(int(week["week"]), week["year"] or week["of"], leans, today)
@@ -64,7 +65,7 @@ def _period(unit: str, step: int, today: date) -> Period:
     return date(month // 12, month % 12 + 1, 1), date((month + 1) // 12, (month + 1) % 12 + 1, 1)
 
 
-def _week(number: int, year: str | None, leans: str, today: date) -> Period | None:
+def _week(number: int, year: str | None, leans: Leans, today: date) -> Period | None:
     """Return the week; None if the year has no such week."""
     years = [int(year)] if year else [today.year + ahead for ahead in ((0, -1) if leans == "past" else (0, 1))]
     for candidate in years:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.text.due_dates import DueDate, due_from, find_due
+from mcp_memory.text.dates.due import DueDate, due_from, find_due
 
 CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 BERLIN = ZoneInfo("Europe/Berlin")
