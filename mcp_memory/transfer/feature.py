@@ -1,18 +1,46 @@
 """Takes notes into the vault and out of it."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Feature, Operation
 from mcp_memory.core.serializers import Payload
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.transfer.porting import ImportDestination, Transfer, note_facts, parse_incoming
-from mcp_memory.transfer.requests import ExportRequest, ImportRequest, TaughtRequest
 from mcp_memory.transfer.taught_files import TaughtFiles
 from mcp_memory.vault.journals.change_journal import IMPORT, acting
 from mcp_memory.vault.journals.place_list import PlaceList
 from mcp_memory.vault.journals.tombstones import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """`items` with `path`, `data` (base64) and `id`: for a `folder` of the managed folder, from the source `mark`; or
+    without these, files of an exported vault for their own paths. `run` names the whole import, for `undo`."""
+
+    items: Sequence[Mapping[str, Any]]
+    folder: str | None = None
+    mark: str = ""
+    run: str = ""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """A page of what there is to export: what comes `after` the last page's `next`."""
+
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtRequest:
+    """Remembers a file outside the vault that a note is put into, so that erasing the note cleans it."""
+
+    file: str
 
 
 def build(core: Core) -> Feature:

@@ -15,9 +15,8 @@ from typing import Any
 
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.parsed_values import value_at
-from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
+from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, list_files, project_in
 from mcp_memory.transfer.formats.markdown import first_of, item_of
-from mcp_memory.transfer.formats.program_files import list_files, project_in
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
 
 INSTRUCTIONS = frozenset({"CLAUDE.md", "CLAUDE.local.md"})

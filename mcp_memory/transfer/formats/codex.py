@@ -8,9 +8,8 @@ from fnmatch import fnmatchcase
 
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown.frontmatter import Value
-from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
+from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, list_files, project_in
 from mcp_memory.transfer.formats.markdown import item_of
-from mcp_memory.transfer.formats.program_files import list_files, project_in
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
 
 _KINDS = {

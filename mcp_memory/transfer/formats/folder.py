@@ -1,11 +1,14 @@
-"""Reads the files below a foreign folder: follows no links, writes nothing, and reports unreadable files."""
+"""Reads the files below a foreign folder, or a program's notes among them: follows no links, writes nothing, and
+reports unreadable files.
+"""
 
 import os
 import stat
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
 
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations.marked_block import InstructionBlock
@@ -141,3 +144,30 @@ class SourceFolder:
                     self._visit(found, child, path + "/", depth, wanted)
             finally:
                 os.close(child)
+
+
+def list_files(folder: SourceFolder, roots: Iterable[str], wanted: Collection[str]) -> tuple[str, SourceTree]:
+    """Find the first of `roots` below which `folder` has matching files. Return that root with the files. Raises
+    StorageFailed."""
+
+    def is_wanted(path: str) -> bool:
+        return any(fnmatchcase(path, pattern) for pattern in wanted)
+
+    def leads_to_wanted(path: str) -> bool:
+        return any(all(map(fnmatchcase, path.split("/"), pattern.split("/")[:-1])) for pattern in wanted)
+
+    above, tree = "", SourceTree()
+    for above in roots:
+        tree = folder.tree(lambda path, above=above: leads_to_wanted(above + path))
+        tree.notes = [path for path in tree.notes if is_wanted(above + path)]
+        tree.left_out = [item for item in tree.left_out if is_wanted(above + item.path)]
+        if tree.notes:
+            break
+    return above, tree
+
+
+def project_in(folder: str, project_of: Callable[[str], str | None]) -> str | None:
+    """Return the project of a folder that a source names. Outside of all repositories, the folder's own name is the
+    project, except for your home folder."""
+    is_home = Path(folder) == Path.home()
+    return project_of(folder) or (None if is_home else PurePosixPath(folder).name or None)

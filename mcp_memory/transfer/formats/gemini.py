@@ -10,9 +10,8 @@ from pathlib import Path
 
 from mcp_memory.storage.path_rules import portable
 from mcp_memory.text.markdown.frontmatter import Value
-from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
+from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, list_files, project_in
 from mcp_memory.transfer.formats.markdown import item_of, shorten
-from mcp_memory.transfer.formats.program_files import list_files, project_in
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading, digest_of
 
 INSTRUCTIONS = frozenset({"GEMINI.md"})
