@@ -65,14 +65,10 @@ class ConnectionLimits:
         self.patience_s = patience_s
         self.draining = False
         self.waiting: dict[LimitedConnection, None] = {}
-        self.full = RateLimitedLog(
-            f"more than {most} connections: the longest idle one was closed"
-        )
+        self.full = RateLimitedLog(f"more than {most} connections: the longest idle one was closed")
         self.busy = RateLimitedLog(f"{most} connections are all being worked on: a new one was turned away")
         self.exhausted = RateLimitedLog("no file descriptor or memory is left for a new connection: it waits")
-        self.slow = RateLimitedLog(
-            f"a request or answer was cut off after {patience_s:g} s"
-        )
+        self.slow = RateLimitedLog(f"a request or answer was cut off after {patience_s:g} s")
 
     def complain(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Handle an exception of the event loop, whose own handler logs a traceback for each connection that it can't
