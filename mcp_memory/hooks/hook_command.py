@@ -20,6 +20,7 @@ from mcp_memory.settings.raw_settings import BUSY_PROMPT_MS, PROMPT_MS, SESSION_
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from mcp_memory.hooks.deadline import Deadline
 
@@ -147,14 +148,14 @@ def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSe
         raise ConfigInvalid(f"hooks.{key} is not a number") from error
 
 
-def _switches(hooks: Mapping[str, object]) -> dict[str, str]:
+def _switches(hooks: Mapping[str, Any]) -> dict[str, str]:
     """Return the section's truth values and the parts that are off, as the file or the environment spells them."""
     words = {"true": "true", "1": "true", "yes": "true", "false": "false", "0": "false", "no": "false"}
     found = {name: words[str(hooks[name]).lower()] for name in TRUTHS if str(hooks.get(name)).lower() in words}
     off = hooks.get("off")
     if off is not None:
-        listed: list[object] = off if isinstance(off, list) else [*str(off).split(",")]
-        parts = [str(part).strip() for part in listed]
+        listed = off if isinstance(off, str) else ",".join(off)
+        parts = [part.strip() for part in listed.split(",")]
         found["off"] = " ".join(part for part in parts if part.isascii() and part.replace("-", "").isalpha())
     return found
 
