@@ -8,6 +8,7 @@ from typing import Any
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands
 from mcp_memory.integrations.clients import CLIENTS, ClientPaths
+from mcp_memory.integrations.clients.claude_settings import ClaudeSettings
 from mcp_memory.integrations.server_entry import command_line
 from mcp_memory.integrations.syntax import read_table
 from mcp_memory.text.parsed_values import list_at, table_at, value_at
@@ -54,31 +55,24 @@ def refuse_installed_plugin(client: str, where: ClientPaths, entry: Mapping[str,
 
 
 def _claude_code(where: ClientPaths) -> InstalledPlugin | None:
-    folder = where.folder("CLAUDE_CONFIG_DIR", ".claude")
-    places = [folder / "settings.json"]
-    if where.project:
-        places += [where.project / ".claude" / name for name in ("settings.json", "settings.local.json")]
-    settings = {place: read_table(place) for place in places}  # later ones take precedence
-    enabled = {
-        key: (is_on is True, place)
-        for place in places
-        for key, is_on in table_at(settings[place], "enabledPlugins").items()
-    }
+    layers = [layer for layer in ClaudeSettings.read(where).layers if not layer.managed]
+    deciding = {key: layer for layer in layers for key in table_at(layer.values, "enabledPlugins")}
+    folder = CLIENTS["claude-code"].folder(where)
     installed = table_at(read_table(folder / "plugins" / "installed_plugins.json"), "plugins")
-    for key, (is_on, place) in enabled.items():
-        if not is_on or not _is_ours(key):
+    for key, layer in deciding.items():
+        if not _is_ours(key) or value_at(layer.values, "enabledPlugins", key) is not True:
             continue
         for copy in reversed(list_at(installed, key)):
             root = Path(str(value_at(copy, "installPath")))
             manifest = read_table(root / ".claude-plugin" / "plugin.json")
             if entry := table_at(manifest, "mcpServers", SERVER):
-                urls: list[Any] = [
-                    value_at(settings[place], "pluginConfigs", key, "options", "url") for place in reversed(places)
+                if entry.get("url") != _URL:
+                    return InstalledPlugin(layer.file, key, entry)
+                chosen: list[Any] = [
+                    value_at(each.values, "pluginConfigs", key, "options", "url") for each in reversed(layers)
                 ]
-                urls.append(value_at(manifest, "userConfig", "url", "default"))
-                url = next((url for url in urls if url), None)
-                has_address = entry.get("url") == _URL
-                return InstalledPlugin(place, key, {**entry, "url": url} if has_address else entry, has_address)
+                url = next((url for url in chosen if url), value_at(manifest, "userConfig", "url", "default"))
+                return InstalledPlugin(layer.file, key, {**entry, "url": url}, has_address=True)
     return None
 
 
