@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.reachability import find_proxy
-from mcp_memory.integrations.clients import CLIENTS, ClientPaths, Scope, ask_entry
+from mcp_memory.integrations import text_file
+from mcp_memory.integrations.clients import CLIENTS, ClientPaths, Scope
 from mcp_memory.integrations.clients.client import Client
 from mcp_memory.integrations.config_entries import HookEntries, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigChange
@@ -36,10 +37,8 @@ def next_steps(
     """Yield a line for each step. `url` is the daemon's URL; `trusted` is whether Codex trusts our hooks."""
     described = CLIENTS[client]
     has_hooks = any(change.target.has(HookEntries) for change in changes)
-    yield from _unused(described, paths, changes)
-    server = _server_name(changes)
-    if server and (proxy := find_proxy(client, server, url, settings, paths)):
-        yield f"{proxy.why}: {proxy.remedy}"
+    for change in changes:
+        yield from _obstacles(described, change, url, settings, paths)
     if has_hooks and (why := described.why_hooks_off(paths)):
         yield f"{why} switches our hooks off, too"
     if shutil.which(described.program) is None:
@@ -49,11 +48,9 @@ def next_steps(
             "Claude Code may call the memory tools without asking; to be asked, move the rule that starts with mcp__ "
             "from permissions.allow to permissions.ask"
         )
-    if client == "gemini":
-        yield f'{described.title} may call the memory tools without asking: "trust" in its entry, which you may change'
-        yield "Gemini CLI starts servers and hooks only in folders that you trust; it asks you in a terminal"
+    yield from described.remarks
     if client == "openclaw":
-        yield from _of_openclaw(settings, paths)
+        yield from _offer_workspace(settings, paths)
     if settings.capture.enabled and client in settings.capture.folders and (has_hooks or client == "openclaw"):
         yield SESSIONS_ARE_KEPT
     if client == "codex" and has_hooks and not trusted:
@@ -65,24 +62,13 @@ def next_steps(
         yield from _of_shared_files(described, url)
 
 
-def _server_name(changes: Sequence[ConfigChange]) -> str | None:
-    """Return the name under which the client's files list our server, if they do."""
-    found = (ask_entry(change.target, change.new or change.old, ServerEntry, ServerEntry.names) for change in changes)
-    return next((names[0] for names in found if names), None)
-
-
 def is_read_already(folder: Path, settings: Settings) -> bool:
     """Return whether memory reads the folder where it is: as the vault, as a source, or as a part of either."""
     places = [settings.vault_path, *map(Path, settings.vault.sources.values())]
     return any(folder.resolve().is_relative_to(place.resolve()) for place in places)
 
 
-def _of_openclaw(settings: Settings, paths: ClientPaths) -> Iterator[str]:
-    yield "a running gateway reads this when it starts: openclaw gateway restart"
-    yield (
-        "OpenClaw's own memory (memory-core, with its dreaming and standing intents) is off until you uninstall; "
-        "its files in the workspace stay, and agents go on reading them"
-    )
+def _offer_workspace(settings: Settings, paths: ClientPaths) -> Iterator[str]:
     folder = CLIENTS["openclaw"].memory_folder(paths)
     if folder and not is_read_already(folder, settings):
         file, quoted = settings.file or config_file(settings.environ), json.dumps(str(folder), ensure_ascii=False)
@@ -93,15 +79,18 @@ def _of_openclaw(settings: Settings, paths: ClientPaths) -> Iterator[str]:
         )
 
 
-def _unused(client: Client, paths: ClientPaths, changes: Sequence[ConfigChange]) -> Iterator[str]:
-    """Yield why the client won't use a file, or the server in it."""
-    for change in changes:
-        entry = ask_entry(change.target, change.new, ServerEntry, ServerEntry.entry_in)
-        names = ask_entry(change.target, change.new, ServerEntry, ServerEntry.names)
-        off = client.why_server_off(names[0], entry, paths) if entry and names else None
-        why = client.why_unused(change.target, change.new)
-        if why or off:
-            yield why or f"{client.title} won't use the server: {off}"
+def _obstacles(client: Client, change: ConfigChange, url: str, settings: Settings, paths: ClientPaths) -> Iterator[str]:
+    """Yield why the client won't use a changed file, or the server in it."""
+    if why := client.why_unused(change.target, change.new):
+        yield why
+    for server in change.target.entries:
+        if isinstance(server, ServerEntry):
+            text = text_file.decode(change.new)
+            name, entry = server.names(text)[0], server.entry_in(text) or {}
+            if off := client.why_server_off(name, entry, paths):
+                yield f"{client.title} won't use the server: {off}"
+            if proxy := find_proxy(client.name, name, url, settings, paths):
+                yield f"{proxy.why}: {proxy.remedy}"
 
 
 def _of_shared_files(client: Client, url: str) -> Iterator[str]:

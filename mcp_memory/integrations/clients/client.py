@@ -95,6 +95,8 @@ class Client:
     project_rules: ClassVar[str] = "AGENTS.md"
     hooks: ClassVar[Mapping[str, HookEvent]] = {}
     hook_timeout: ClassVar[int] = HOOK_TIMEOUT_S
+    remarks: ClassVar[tuple[str, ...]] = ()
+    """What you should know after `install`."""
     hooks_switch: ClassVar[tuple[str, ...]] = ()
     """The setting whose `false` switches all hooks off."""
     tolerates: ClassVar[str] = "commas"

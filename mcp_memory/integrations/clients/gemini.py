@@ -33,6 +33,10 @@ class GeminiCli(Client):
         "SessionEnd": HookEvent("session-end"),
     }
     hook_timeout: ClassVar = 1000 * HOOK_TIMEOUT_S
+    remarks: ClassVar = (
+        'Gemini CLI may call the memory tools without asking: "trust" in its entry, which you may change',
+        "Gemini CLI starts servers and hooks only in folders that you trust; it asks you in a terminal",
+    )
     hooks_switch: ClassVar = ("hooksConfig", "enabled")
     tolerates: ClassVar = "comments"
     home: ClassVar = ".gemini"

@@ -125,6 +125,11 @@ class OpenClaw(Client):
     title: ClassVar = "OpenClaw"
     program: ClassVar = "openclaw"
     scopes: ClassVar = ("user",)
+    remarks: ClassVar = (
+        "a running gateway reads this when it starts: openclaw gateway restart",
+        "OpenClaw's own memory (memory-core, with its dreaming and standing intents) is off until you uninstall; its "
+        "files in the workspace stay, and agents go on reading them",
+    )
 
     def folder(self, where: ClientPaths) -> Path:
         profile = where.environ.get("OPENCLAW_PROFILE", "")
