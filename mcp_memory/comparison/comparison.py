@@ -83,7 +83,8 @@ class Comparison:
     @property
     def adds_nothing(self) -> bool:
         """Return whether the older text has all words of the newer one, the same facts, and no other value."""
-        return self._has_all_words and self._agrees and not self.other_value
+        is_contained = self._has_all_words and self._agrees and self._new.negated == self._old.negated
+        return is_contained and not self.other_value
 
     @property
     def shared_words(self) -> float:
@@ -113,11 +114,11 @@ class Comparison:
 
     @property
     def _agrees(self) -> bool:
-        """Return whether the texts have the same numbers, dates, identifiers and negations, and no two names."""
+        """Return whether the texts have the same numbers, dates and identifiers, and no two names or negations."""
         old, new = self._old, self._new
-        if new.exact != old.exact or new.negated != old.negated:
+        if new.exact != old.exact or bool(new.negated) != bool(old.negated):
             return False
-        return not (new.names - old.names and old.names - new.names)
+        return not _are_two(old.names, new.names) and not _are_two(old.negated, new.negated)
 
     @property
     def _is_about_another_thing(self) -> bool:
@@ -137,6 +138,11 @@ class Comparison:
     @property
     def _new(self) -> "_Reading":
         return _read(self.newer.text)
+
+
+def _are_two(old: frozenset[str], new: frozenset[str]) -> bool:
+    """Return whether each has something that the other lacks."""
+    return bool(old - new and new - old)
 
 
 @dataclass(frozen=True, slots=True)
