@@ -14,6 +14,7 @@ from mcp_memory.curation.decay.archive_operations import ArchiveOperations
 from mcp_memory.curation.dreams.dream_copies import DreamCopies
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.dream_operations import DreamOperations
+from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.curation.organizer import Organizer
 from mcp_memory.curation.requests import (
@@ -38,7 +39,7 @@ def build(core: Core) -> Feature:
     core.search.answers_at[CLAIMS] = claims.search
     files = DreamFiles(core.vault, core.indexing.writer, core.config.state / "dreams")
     forget = partial(forget_as, core, Caller(DREAM, is_person=True))
-    dreams = DreamOperations(core, Dreamer(core, files, partial(append_for_source, core), forget))
+    dreams = DreamOperations(core, Dreamer(core, files, DreamSources(core), partial(append_for_source, core), forget))
     pages = Organizer(core, answers.base, files)
     archivist = Archivist(core)
     archive = ArchiveOperations(core, archivist)

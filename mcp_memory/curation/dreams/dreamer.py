@@ -1,44 +1,34 @@
 """Stores the proposals that you ticked in `DREAMS.md`, then proposes new recurring statements."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import date
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from secrets import token_hex
-from typing import Any
 
 import anyio
-import numpy as np
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import ReviewItem
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
 from mcp_memory.curation.dreams.dream_page import link_to, read_page, with_box, with_proposals, without
+from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind, find_demotions
-from mcp_memory.curation.dreams.recurrence import MOST_CHARS, Recurrence, Said, find_recurring, find_said, is_known
-from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
-from mcp_memory.models import Filters, NoteId, NoteState, Receipt, is_channel
-from mcp_memory.runtime.idle_detector import give_way
+from mcp_memory.curation.dreams.recurrence import Recurrence
+from mcp_memory.errors import McpMemoryError, PreconditionFailed
+from mcp_memory.models import NoteId, Receipt
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.storage.folder_walk import walk
-from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.change_journal import DREAM
-from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
-from mcp_memory.vault.succession.entry_marks import private_entries
 
 PROPOSED = "dream-"
 """The prefix of a proposal's id, to distinguish it from ids of notes."""
 _SAID = re.compile(r" \(\[?2\d{3}-.*")
 """Matches the source after the words of an entry: when and where it was said."""
-PROMOTABLE = frozenset({"preference", "decision", "lesson", "fact"})
 
 
 @dataclass(slots=True)
@@ -63,22 +53,20 @@ class Dreamer:
         self,
         core: Core,
         files: DreamFiles,
+        sources: DreamSources,
         append: Callable[[Draft], Awaitable[Receipt]],
         forget: Callable[..., Awaitable[object]],
     ) -> None:
         self.vault = core.vault
-        self.index = core.index
         self.files = files
+        self.sources = sources
         self.uses = core.recall.uses
         self.append = append
         self.forget = forget
-        self.private = core.config.recall.private_marks
         self.config = core.config.section("dreams", DreamsConfig)
         self.clock = core.clock
         self.memory_lines = core.config.recall.memory_lines
-        self._model = core.search.model
         self._lock = anyio.Lock()
-        self._vectors: dict[str, Any] = {}
 
     async def run(self, *, dry_run: bool = False, backfill: str | None = None, stage: bool = False) -> DreamReport:
         """Carry out ticked proposals, then make new ones. `backfill` is a folder of old daily logs to read as well;
@@ -101,7 +89,7 @@ class Dreamer:
                 if status:
                     gone.add((line.id, line.box, line.text))
                     changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
-            find = in_thread(lambda: self._find(backfill, known), what="reading logs", deadline_s=1800)
+            find = in_thread(lambda: self.sources.find(backfill, known), what="reading logs", deadline_s=1800)
             found, report.seen = await find
             if backfill and stage:
                 staged = {
@@ -115,7 +103,7 @@ class Dreamer:
             waiting = list[Recurrence]()
             for one in [one for one in found if one.passes(self.config)][: self.config.most_proposed + len(texts)]:
                 facts, is_sure = _facts(one, "promoted"), 0 < self.config.auto_promote <= one.score and not dry_run
-                if len(waiting) == self.config.most_proposed or is_known(one.text, texts, self._cosine):
+                if len(waiting) == self.config.most_proposed or self.sources.is_known(one.text, texts):
                     continue
                 if not is_sure or not await self._promote(one.text, one.section, facts, report, done):
                     waiting.append(one)
@@ -231,61 +219,6 @@ class Dreamer:
             note.partition("#")[2]: len(use.used_days) for note, use in uses.items() if note.startswith(f"{MEMORY}#")
         }
         return list(islice(find_demotions(memory, days, self.memory_lines), self.config.most_proposed))
-
-    def _find(self, backfill: str | None, known: dict[str, Facts]) -> tuple[list[Recurrence], str]:
-        """Return the recurring statements, best first, and a description of the notes that were read."""
-        said, days, used = list[Said](), set[date](), self.uses.read()
-        read = frozenset({NoteState.ACTIVE, NoteState.SUMMARY})
-        wanted = Filters(read, now=self.clock(), private=self.private, foreign=False)
-        notes = self.index.notes(wanted, limit=1_000_000)
-        notes = [note for note in notes if not is_channel(note.project)]
-        for note in notes:
-            written = note.created.date() if note.created and note.kind == "session" else None
-            give_way()
-            if day := logs.is_log_path(note.path) or written:
-                with suppress(McpMemoryError):
-                    file = self.vault.read(note.path)
-                    unsaid = {*file.forgotten_entries, *private_entries(file, self.private)}
-                    said += find_said(day, note.path, file.body, unsaid)
-                    days.add(day)
-        found_in = walk(Path(backfill).expanduser()) if backfill else ()
-        names = [Path(folder, name) for folder, _, files in found_in for name in files if name.endswith(".md")]
-        olds = [old for old in sorted(names) if logs.is_log_path(f"memory/{old.name}")]
-        for old in olds:
-            if day := logs.is_log_path(f"memory/{old.name}"):
-                text, path = old.read_text("utf-8", "replace"), f"memory/{old.name}"
-                found = privacy.marks(path, text, frontmatter.parse(text), is_curated=False)
-                said += () if "private" in found else find_said(day, path, text, found.get("private_entries", ()))
-                days.add(day)
-        if backfill and not olds:
-            raise InvalidInput(f"{backfill} has no daily logs", hint="they are named like 2026-11-21.md")
-        staged = [facts for facts in known.values() if facts["status"] == "short-term"]
-        found = [one for one in staged for one in _said_in(one)]
-        found = find_recurring(said + found, self._cosine)
-        for note in notes:
-            use = used.get(note.id)
-            if use and note.kind in PROMOTABLE and not note.always_load and len(use.used_days) >= self.config.min_days:
-                text = " ".join(self.vault.read(note.path).body.split())
-                text = f"{note.project}: {text}" if note.project and note.kind != "preference" else text
-                if len(text) <= MOST_CHARS and not is_known(text, [one.text for one in found], self._cosine):
-                    on, times = tuple(day.isoformat() for day in use.used_days), use.total.found + use.total.told
-                    found.append(Recurrence(text, note.kind, on, (note.path,), times, use.questions))
-        seen = f"{counted(len(days), 'day')} of logs with {counted(len(said), 'statement')}"
-        return sorted(found, key=lambda one: (-one.score, one.id)), seen
-
-    def _cosine(self, one: str, other: str) -> float:
-        give_way()
-        with suppress(McpMemoryError):
-            if embedder := self._model.at_hand:
-                for text in {one, other} - self._vectors.keys():
-                    self._vectors[text] = np.asarray(embedder.embed_query(text))
-                return float(self._vectors[one] @ self._vectors[other])
-        return 0.0
-
-
-def _said_in(facts: Facts) -> Iterator[Said]:
-    for day in facts["days"]:
-        yield Said(date.fromisoformat(day), facts["sources"][0], facts["text"], facts["kind"])
 
 
 def _facts(one: Recurrence, status: str) -> Facts:
