@@ -7,23 +7,14 @@ from mcp_memory.core.feature import Feature, Operation
 from mcp_memory.core.requests import CLAIMS, NoArguments, TargetRequest
 from mcp_memory.core.verbs.forgetting import forget_as
 from mcp_memory.core.verbs.storing import append_for_source
-from mcp_memory.curation.claims.answers import ClaimAnswers, ClaimOperations
+from mcp_memory.curation.claims.answers import ApplyRequest, ClaimAnswers, ClaimOperations, ClaimsRequest
 from mcp_memory.curation.claims.claim_base import ClaimBase
-from mcp_memory.curation.decay.archive import Archivist
-from mcp_memory.curation.decay.archive_operations import ArchiveOperations
-from mcp_memory.curation.dreams.dream_copies import DreamCopies
-from mcp_memory.curation.dreams.dream_files import DreamFiles
-from mcp_memory.curation.dreams.dream_operations import DreamOperations
+from mcp_memory.curation.decay.archive import ArchiveProposedRequest, Archivist
+from mcp_memory.curation.dreams.dream_files import DreamCopies, DreamFiles
+from mcp_memory.curation.dreams.dream_operations import DreamOperations, DreamRequest
 from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.dreamer import Dreamer
-from mcp_memory.curation.organizer import Organizer
-from mcp_memory.curation.requests import (
-    ApplyRequest,
-    ArchiveProposedRequest,
-    ClaimsRequest,
-    DreamRequest,
-    OrganizeRequest,
-)
+from mcp_memory.curation.organizer import Organizer, OrganizeRequest
 from mcp_memory.jobs.due import Daily
 from mcp_memory.jobs.job import Job
 from mcp_memory.models import Filters
@@ -42,7 +33,6 @@ def build(core: Core) -> Feature:
     dreams = DreamOperations(core, Dreamer(core, files, DreamSources(core), partial(append_for_source, core), forget))
     pages = Organizer(core, answers.base, files)
     archivist = Archivist(core)
-    archive = ArchiveOperations(core, archivist)
     zone, times = core.vault.layout.tz, core.config.jobs
     return Feature(
         operations={
@@ -51,8 +41,8 @@ def build(core: Core) -> Feature:
             "apply": Operation(ApplyRequest, claims.apply),
             "dream": Operation(DreamRequest, dreams.dream),
             "organize": Operation(OrganizeRequest, pages.organize),
-            "archive_proposed": Operation(ArchiveProposedRequest, archive.archive_proposed),
-            "unarchive": Operation(TargetRequest, archive.unarchive),
+            "archive_proposed": Operation(ArchiveProposedRequest, archivist.archive_proposed),
+            "unarchive": Operation(TargetRequest, archivist.bring_back),
         },
         jobs=[
             pages.job(),

@@ -6,6 +6,7 @@ The same claims give the same bytes, and a run without changes writes nothing. I
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from mcp_memory.core.core import Core
@@ -15,7 +16,6 @@ from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.claims.problems import ClaimProblem, list_problems
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.memory_index import memory_index, with_memory_index
-from mcp_memory.curation.requests import OrganizeRequest
 from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
@@ -40,6 +40,14 @@ QUIET_S, SOON_S = 15.0, 60.0
 DASHBOARD = f"{ENTITIES}/_dashboard.md"
 
 _SYSTEM = {"agent", "workflow", "skill", "reference", "fix", "lesson"}
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizeRequest:
+    """With `dry_run`, only which pages are out of date; `memory`: an index in MEMORY.md, too."""
+
+    dry_run: bool = False
+    memory: bool = False
 
 
 class Organizer:

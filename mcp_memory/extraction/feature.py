@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from mcp_memory.capture.readers.plain import read_plain
@@ -16,7 +16,6 @@ from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.conflict_review import ConflictReview
-from mcp_memory.extraction.requests import ConflictsRequest, DecideRequest, ExtractRequest, HeldRequest
 from mcp_memory.extraction.review import Review
 from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
@@ -32,6 +31,42 @@ from mcp_memory.vault.withheld_pages import sources_of
 MOST_NOTES = 1_000_000
 _MADE_KINDS = frozenset({"commitment", "lesson"})
 """Kinds that are also stored without review."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractRequest:
+    """Messages, in the plain form, to extract statements from."""
+
+    file: str
+    session: str
+    messages: str
+    client: str = "default"
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRequest:
+    """Statements that may be in memory already."""
+
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DecideRequest:
+    """A decision about the contradictions of a note or entry: all of them, the one with `other`, or only those with
+    the ids in `only`. `verb`: keep it, or both."""
+
+    verb: str
+    target: str
+    other: str | None = None
+    only: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictsRequest:
+    """Contradictions that nobody has decided: in this project's notes and in those without one, or ('*', None) all."""
+
+    project: str | None = None
 
 
 def build(core: Core) -> Feature:

@@ -3,7 +3,7 @@ are written into the notes.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import partial
 
 from mcp_memory.core.core import Core
@@ -15,7 +15,6 @@ from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.curation.claims.claim import Claim, Subject
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.claims.problems import list_problems
-from mcp_memory.curation.requests import ApplyRequest, ClaimsRequest
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Etag, Filters, Hit, NotePath, NoteRecord, NoteState, SearchResult
 from mcp_memory.recall.excerpts import Excerpt, shortened
@@ -112,6 +111,24 @@ def _line(claim: Claim) -> str:
     also = [f"also {', '.join(others)}"] if others else []
     place = f"{claim.latest.note.path}:{claim.latest.line}"
     return f"{claim.text} ({'; '.join([claim.in_short, place, *also, *against])})"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsRequest:
+    """The claims about one `subject` or all, seen from this project ('*' = all), with the disputed ones."""
+
+    subject: str | None = None
+    _: KW_ONLY
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRequest:
+    """A decision about the claim of the note or entry `target` (an id or its end). `verb`: confirm the claim, or drop
+    it (its notes are forgotten)."""
+
+    verb: str
+    target: str
 
 
 class ClaimOperations:

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import KW_ONLY, asdict, dataclass
 from datetime import datetime
-from typing import Any
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.verbs.forgetting import forget_note
+from mcp_memory.core.requests import RestoreRequest, TargetRequest
+from mcp_memory.core.serializers import Payload
+from mcp_memory.core.verbs.forgetting import forget_note, restore
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.curation.decay.config import DecayConfig
-from mcp_memory.curation.proposal import Proposal
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runs.journal import MoveStep
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.note_lookup import Place
 from mcp_memory.statements.language import introduces
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import user_sentences
@@ -32,6 +33,29 @@ PASSING = frozenset({"task", "agent", "note", "idea"})
 """Kinds of notes that leave only a lesson behind."""
 TEACHES = frozenset({"preference", "decision", "lesson", "fix"})
 MOST_NOTES, MOST_CHARS = 100_000, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A proposal to do `action` to the note `target` (a path). `text` is its title and first words, so that you can
+    decide without opening it. `figures` are days and counts as evidence; `sources` are ids of the notes that it is
+    based on."""
+
+    id: str
+    text: str
+    target: str
+    action: str
+    reasons: Sequence[str]
+    figures: Mapping[str, float]
+    sources: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveProposedRequest:
+    """The notes that may go to `_archive/`; with `ids`, these notes are moved there."""
+
+    _: KW_ONLY
+    ids: Sequence[str] | None = None
 
 
 def archive_path(path: NotePath, layout: Layout) -> NotePath | None:
@@ -113,13 +137,22 @@ class Archivist:
         figures = {"archived": len(moved), "proposed": len(found), "lessons": lessons}
         return JobReport(about, moved, figures) if found else None
 
-    async def answer(self, ids: Collection[str] | None) -> dict[str, Any]:
-        """Return the proposals; with `ids`, carry those proposals out."""
+    async def archive_proposed(self, request: ArchiveProposedRequest) -> Payload:
+        """Return the notes proposed for the archive; with ids, move these notes there."""
         found = await self.find()
-        if ids is None:
+        if request.ids is None:
             return {"proposed": [asdict(one) for one, _ in found]}
-        wanted = [(one, note) for one, note in found if note.id in ids and one.action == TO_ARCHIVE]
+        wanted = [(one, note) for one, note in found if note.id in request.ids and one.action == TO_ARCHIVE]
         return {"lessons": await self._propose_lessons(wanted), "archived": await self.archive([n for _, n in wanted])}
+
+    async def bring_back(self, request: TargetRequest) -> Payload:
+        """Bring a note back from the archive, or else restore it."""
+
+        async def move(places: Sequence[Place]) -> Payload:
+            back = await self.unarchive(places[0][0])
+            return {"path": back or (await restore(self._core, RestoreRequest(request.target))).path}
+
+        return await self._core.search.lookup.reach([request.target], move)
 
     async def find(self) -> list[tuple[Proposal, NoteRecord]]:
         def first_words(note: NoteRecord) -> str:

@@ -1,19 +1,29 @@
 """Dreams when it is due or you ask for it, and takes your decisions on its proposals."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import ReviewItem
 from mcp_memory.core.requests import ReviewRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.curation.dreams.dreamer import PROPOSED, Dreamer
-from mcp_memory.curation.requests import DreamRequest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.vault.note_file import DREAMS, MEMORY
 
 _TICKS = {"accept": "x", "drop": "-"}
+
+
+@dataclass(frozen=True, slots=True)
+class DreamRequest:
+    """A run of dreaming, or one to take back (`rollback`). `backfill`: a folder of old daily logs; with `stage`, what
+    recurs there is only kept as evidence."""
+
+    dry_run: bool = False
+    backfill: str | None = None
+    stage: bool = False
+    rollback: str | None = None
 
 
 class DreamOperations:
