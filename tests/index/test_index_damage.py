@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -213,24 +210,6 @@ def test_damage_under_a_running_index_is_replaced_while_readers_read(folder: Pat
     again.close()
 
 
-@pytest.mark.parametrize("all_of_it", [True, False], ids=["folder", "file"])
-def test_a_vanished_file_is_noticed_and_made_anew(folder: Path, all_of_it: bool) -> None:
-    index = SqliteIndex(folder)
-    every_answer(index)
-    before = index.watermark().token
-    if all_of_it:
-        shutil.rmtree(folder)
-    else:
-        (folder / "index.db").unlink()
-    assert list(index.lexical(["alpha"], 9, Filters())) == []
-    assert list(index.dense(vector_of("alpha"), 9, Filters())) == []
-    assert len(index.problems) == 1
-    start(index, NOTES[:1])
-    assert index.watermark().token > before
-    assert len(index.dense(vector_of("alpha"), 9, Filters())) == 3
-    index.close()
-
-
 def test_vectors_of_another_database_are_never_mixed_in(folder: Path, tmp_path: Path) -> None:
     """A sidecar that is ahead of its database, or another's, is thrown away before its slots are used again."""
     index = SqliteIndex(folder)
@@ -289,24 +268,6 @@ def test_the_sidecar_of_another_index_is_not_used(folder: Path, tmp_path: Path) 
     index.close()
 
 
-def test_a_full_disk_refuses_the_write_and_leaves_reading(folder: Path) -> None:
-    index = SqliteIndex(folder)
-    before, mark = every_answer(index), index.watermark()
-    with index.database.write() as writer:
-        (pages,) = writer.execute("PRAGMA page_count").fetchone()
-        writer.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(IndexUnavailable, match="disk is full"):
-        index.apply(1, [make_upsert(f"more/{at}.md", ["alpha " * 500]) for at in range(200)])
-    assert index.watermark() == mark
-    assert every_answer(index) == before
-    assert index.problems == []
-    with index.database.write() as writer:
-        writer.execute("PRAGMA max_page_count = 1000000")
-    index.apply(1, [make_upsert("more.md", ["alpha more"])])
-    assert index.watermark().notes == mark.notes + 1
-    index.close()
-
-
 def test_purge_leaves_no_byte_of_what_is_gone(folder: Path) -> None:
     index = SqliteIndex(folder)
     index.apply(1, [make_upsert("secret.md", ["the canary sings"])])
@@ -339,71 +300,3 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(IndexUnavailable):
         SqliteIndex(tmp_path / "file" / "index")
-
-
-WRITER = """
-import sys
-from pathlib import Path
-import numpy as np
-from tests.support.index_contract import make_upsert, text_hash, vector_of
-from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-index = SqliteIndex(Path(sys.argv[1]))
-known = index.generations()
-number = known[0].number if known else index.begin("f", "m", 16).number
-if not known:
-    index.activate(number, None)
-first = index.watermark().notes
-print("READY", flush=True)
-for at in range(first, first + 100_000):
-    texts = [f"alpha note{at} part{part}" for part in range(3)]
-    index.apply(number, [make_upsert(f"{at:06}.md", texts)])
-    index.put_vectors(number, [text_hash(text) for text in texts], np.stack([vector_of(text) for text in texts]))
-    if at % 5 == 0:
-        index.dense(vector_of("alpha"), 3, __import__("mcp_memory.models").models.Filters())
-    print("ACK", at, index.watermark().token, flush=True)
-"""
-
-
-def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    chance = random.Random(3)
-    acknowledged: set[int] = set()
-    token = 0
-    for _ in range(6):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(folder)],
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[2],
-        )
-        wanted = chance.randrange(5, 60)
-        for line in writer.stdout:
-            if line.startswith("ACK"):
-                _, number, last = line.split()
-                acknowledged.add(int(number))
-                token = int(last)
-                wanted -= 1
-            if wanted == 0:
-                break
-        writer.send_signal(signal.SIGKILL)
-        for line in writer.stdout:
-            if line.startswith("ACK") and line.endswith("\n"):
-                acknowledged.add(int(line.split()[1]))
-                token = int(line.split()[2])
-        writer.wait()
-        index = SqliteIndex(folder)
-        assert index.problems == []
-        assert index.watermark().token >= token
-        paths = {str(record.path) for record in index.scan(1, limit=1_000_000)}
-        assert {f"{at:06}.md" for at in acknowledged} <= paths
-        chunks = 3 * len(paths)
-        assert index.watermark().chunks == chunks
-        assert len(index.lexical(["alpha"], 1_000_000, Filters())) == chunks
-        dense = index.dense(vector_of("alpha"), 1_000_000, Filters())
-        assert len(dense) == chunks - index.watermark().vectors_pending
-        found = set(texts_of(index, dense))
-        assert {f"alpha note{at} part{part}" for at in acknowledged for part in range(3)} <= found
-        for row, text in zip(dense, texts_of(index, dense), strict=True):
-            assert row.score == pytest.approx(float(vector_of(text, DIMENSION) @ vector_of("alpha")), abs=0.02)
-        index.close()
-    assert len(acknowledged) > 20

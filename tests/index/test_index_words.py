@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from mcp_memory.index.keywords import posting_codec
 from mcp_memory.index.keywords.bm25 import TermCorpus, TermPart
-from mcp_memory.index.keywords.posting_codec import CodecCache, encode, segment
+from mcp_memory.index.keywords.posting_codec import encode, segment
 from mcp_memory.index.keywords.segment import merged
 from mcp_memory.index.keywords.tokenizer import any_of, count
 from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import Filters, NotePath, NoteState
-from tests.support.index_contract import DIMENSION, make_upsert, start, texts_of
+from tests.support.index_contract import make_upsert, start, texts_of
 
 ANY_TEXT = st.text(st.characters(), max_size=30) | st.text(
     st.sampled_from('ab "*()-:^{}+\0\ud800記憶管가é🙂_'), max_size=12
@@ -64,13 +64,6 @@ def test_every_part_of_a_run_is_found_in_it(run: str, data: st.DataObject) -> No
 def test_counting_knows_no_order_of_white_space(one: str, other: str) -> None:
     (first, one_length), (second, other_length) = count(one), count(other)
     assert count(f"{one}\n{other}") == (first + second, one_length + other_length)
-
-
-@pytest.mark.parametrize("written", ["call read_file now", "read-file", "(read.file)", "READ_FILES"])
-def test_a_compound_is_found_whole(written: str) -> None:
-    (key,) = any_of("read_file")
-    assert key in count(written)[0]
-    assert key not in count("read the file, file that I read")[0]
 
 
 @pytest.mark.parametrize(
@@ -169,42 +162,6 @@ def test_pages_that_repeat_the_notes_change_no_score(tmp_path: Path) -> None:
     index.apply(generation.number, [make_upsert(f"more/{at}.md", ["kiln " * 9]) for at in range(30)])
     assert scores() != before
     index.close()
-
-
-def test_frequencies_keep_up_with_changes(tmp_path: Path) -> None:
-    index = SqliteIndex(tmp_path)
-    generation = start(index, [make_upsert(f"{at}.md", ["alpha"]) for at in range(300)])
-    assert index.frequencies(["alpha"]) == {"alpha": 300}
-    index.apply(generation.number, [make_upsert("one.md", ["alpha"])])
-    assert index.frequencies(["alpha"]) == {"alpha": 301}
-    index.apply(generation.number, [make_upsert(f"more/{at}.md", ["alpha"]) for at in range(30)])
-    assert index.frequencies(["alpha"]) == {"alpha": 331}
-    assert generation.dimension == DIMENSION
-    index.close()
-
-
-def test_what_is_remembered_of_a_long_note_is_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[str] = []
-
-    def spying(text: str) -> posting_codec.WordCounts:
-        counted.append(text)
-        return count_words(text)
-
-    count_words = posting_codec.count
-    monkeypatch.setattr(posting_codec, "count", spying)
-    remembered, places = CodecCache(), {0: "place"}
-    chunks = [(0, f"a text {at % 90}") for at in range(100)]
-    for path, grown in (("a.md", chunks), ("a.md", [*chunks, (0, "one more")]), ("b.md", chunks)):
-        assert remembered.encode(path, grown, places) == encode(grown, places, count_words)
-    assert len(counted) == 91 + 1 + 91
-    counted.clear()
-    assert remembered.encode("short.md", chunks[:3], places) == encode(chunks[:3], places, count_words)
-    remembered.encode("c.md", chunks, places)
-    counted.clear()
-    remembered.encode("b.md", chunks, places)
-    assert not counted
-    remembered.encode("a.md", chunks, places)
-    assert counted
 
 
 @pytest.mark.parametrize("at", range(0, 20, 4))

@@ -33,13 +33,6 @@ def listed(of: Postings) -> list[Posting]:
     return list(zip(keys, of.rows.tolist(), of.counts.tolist(), strict=True))
 
 
-@given(of=postings)
-def test_each_key_has_its_rows_in_their_order(of: list[Posting]) -> None:
-    found = made(of)
-    assert listed(found) == sorted(of)
-    assert found.keys.tolist() == sorted({key for key, _, _ in of})
-
-
 @given(parts=st.lists(st.tuples(postings, st.lists(st.booleans(), min_size=ROWS, max_size=ROWS)), min_size=1))
 def test_parts_are_joined_without_what_is_left_out(parts: list[tuple[list[Posting], list[bool]]]) -> None:
     before, given_to_join, left = 0, [], []

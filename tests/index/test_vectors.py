@@ -9,23 +9,8 @@ import pytest
 
 from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
-from mcp_memory.index.vectors.store import nearest, worth_scanning
+from mcp_memory.index.vectors.store import nearest
 from mcp_memory.index.vectors.vector_block import VectorBlock
-
-
-@pytest.mark.parametrize(
-    ("alive", "dead", "gathered"),
-    [(50, 0, False), (50, 1000, False), (5, 0, True), (0, 10, True)],
-    ids=["all pass", "the numbers of many notes that are gone", "a tenth passes", "none passes"],
-)
-def test_vectors_are_copied_only_where_few_of_a_block_pass(alive: int, dead: int, gathered: bool) -> None:
-    block = VectorBlock(np.arange(dead, dead + 50, dtype=np.int64) << ORDINAL_BITS, np.ones((50, 4), dtype=np.int8))
-    table = np.zeros(dead + 50, dtype=np.bool_)
-    table[dead : dead + alive] = True
-    found = worth_scanning(block, AdmittedNotes(table))
-    assert (found is not block) == gathered
-    assert len(found.ids) == (alive if gathered else 50)
-
 
 RNG = np.random.default_rng(5)
 
@@ -56,15 +41,3 @@ def test_signs_find_the_nearest_however_vectors_are_divided_among_blocks(share: 
         best = np.argsort(-whole.cosines(query)[admitted.table])[:10]
         missed += len(set(ids[admitted.table][best].tolist()) - set(found.ids.tolist()))
     assert missed == 0
-
-
-def test_a_block_takes_over_what_its_parts_know() -> None:
-    vectors, ids = some_vectors(50), np.arange(50, dtype=np.int64)
-    parts = [VectorBlock(ids[:30], vectors[:30]), VectorBlock(ids[30:], vectors[30:])]
-    assert parts[0].signs.shape == (6, 30)
-    assert parts[1].lengths.shape == (20,)
-    whole = VectorBlock(ids, vectors).knowing(parts)
-    assert {"signs", "lengths"} <= vars(whole).keys()
-    fresh = VectorBlock(ids, vectors)
-    assert np.array_equal(whole.signs, fresh.signs)
-    assert np.array_equal(whole.lengths, fresh.lengths)

@@ -66,10 +66,3 @@ def test_the_limits_are_those_of_a_whole_cut(monkeypatch: pytest.MonkeyPatch) ->
     assert known.grown(f"{log}## 11:00 one more\n\nwords\n", 0, config) is None
     monkeypatch.setattr(incremental_chunking, "MAX_LINES", 5)
     assert known.grown(log, 0, config) is None
-
-
-def test_a_few_are_remembered() -> None:
-    cutter, log = LogChunker(ChunkingConfig(), kept=2), "## 10:00 a\n\nwords\n\n## 11:00 b\n\nwords\n"
-    first = {name: cutter.cut(name, log, 0).chunks[0] for name in "abc"}
-    again = {name: cutter.cut(name, log, 0).chunks[0] for name in "cba"}
-    assert [name for name in "abc" if again[name] is first[name]] == ["b", "c"]

@@ -1,8 +1,8 @@
 """Several processes that append at once: a third log entries, a third notes of one title, a third notes that all of
 them say alike. Prints a receipt a line, as JSON with `by` and `word`; fails if one of them does.
 
-Usage: crowd.py daemon|storage|engine ROOT COUNT NAME…. `storage`: vaults that have only their locks in common;
-`engine`: engines with a state folder of their own each, so without even those.
+Usage: crowd.py daemon|engine ROOT COUNT NAME…. `engine`: engines with a state folder of their own each, which have no
+lock in common.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcp_memory.client.connection import Address
 from mcp_memory.errors import DeadlineExceeded
-from mcp_memory.vault.vault import Vault
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World, draft, vault_in
+from tests.support.world import World
 
 Append = Callable[[str, str, str | None], dict[str, Any] | None]
 """Content, kind and title → the receipt; None where the same call has to be made again."""
@@ -81,16 +80,6 @@ def through_the_daemon(root: Path, name: str) -> Iterator[Append]:
 
 
 @contextmanager
-def on_the_storage(root: Path, name: str) -> Iterator[Append]:
-    folder = root / name
-    folder.mkdir()
-    for shared in ("vault", "locks"):
-        (root / shared).mkdir(exist_ok=True)
-        (folder / shared).symlink_to(root / shared)
-    yield into(vault_in(folder), name)
-
-
-@contextmanager
 def through_an_engine(root: Path, name: str) -> Iterator[Append]:
     world = World(root / "vault", root / name, root / "models")
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(world.engine()) as engine:
@@ -108,23 +97,10 @@ def by_calls(portal: BlockingPortal, engine: KeywordEngine, name: str) -> Append
     return append
 
 
-def into(vault: Vault, name: str) -> Append:
-    def append(content: str, kind: str, title: str | None) -> dict[str, Any] | None:
-        try:
-            stored = vault.append(draft(content, kind, title=title, session=name))
-        except DeadlineExceeded:
-            return None  # eight wait for one lock
-        finally:
-            vault.settle()
-        record = stored.file.record
-        return {"id": f"{record.path}#{stored.entry}" if stored.entry else record.id, "path": record.path}
-
-    return append
-
-
 WAYS: dict[str, Callable[[Path, str], AbstractContextManager[Append]]] = {
-    "daemon": through_the_daemon, "storage": on_the_storage, "engine": through_an_engine,
-}  # fmt: skip
+    "daemon": through_the_daemon,
+    "engine": through_an_engine,
+}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]))

@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 
 import anyio
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,15 +65,3 @@ def test_every_passage_is_a_slice(content: bytes, other: bytes, config: Chunking
 
 def _column(text: str, place: int) -> int:
     return place - (text.rfind("\n", 0, place) + 1)
-
-
-@pytest.mark.anyio
-async def test_what_is_shown_is_what_is_in_the_file(tmp_path: Path) -> None:
-    world = made(tmp_path)
-    world.write("a.md", "# Tea\n\nThe violet teapot.\n\n- one kettle\n- two kettles\n")
-    async with world.engine() as engine:
-        lines = world.read("a.md").decode().split("\n")
-        for hit in (await engine.search("violet kettle teapot")).hits:
-            assert hit.snippet == "\n".join(lines[hit.start_line - 1 : hit.end_line])
-            quoted = await engine.recall(path=hit.path, lines=f"{hit.start_line}-{hit.end_line}")
-            assert hit.snippet.replace("\n", "\n>") in quoted

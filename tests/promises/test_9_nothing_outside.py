@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.runtime.atomic_rename import KernelRenames
 from tests.support.world import World, draft, found, more, vault_in
 
 SECRET = b"canary outside the vault\n"
@@ -75,23 +74,13 @@ def test_no_path_leads_out(around: Path) -> None:
 
 def test_a_link_swapped_in_at_any_moment(around: Path) -> None:
     vault = vault_in(around)
-    folder, spare = around / "vault" / "swap", around / "vault" / "spare"
-    folder.mkdir()
-    (folder / "note.md").write_text("inside")
+    (around / "vault" / "swap").mkdir()
     before = outside_of(around)
-    done = threading.Event()
+    root, done, renames = os.open(around / "vault", os.O_RDONLY), threading.Event(), KernelRenames()
 
     def swap() -> None:
         while not done.is_set():
-            with suppress(OSError):
-                folder.rename(spare)
-            with suppress(OSError):
-                folder.symlink_to(around / "outside")
-            with suppress(OSError):
-                folder.unlink()
-            shutil.rmtree(folder, ignore_errors=True)  # a write made it anew
-            with suppress(OSError):
-                spare.rename(folder)
+            renames.exchange(root, "swap", "link")
 
     swapping = threading.Thread(target=swap)
     swapping.start()
@@ -109,6 +98,7 @@ def test_a_link_swapped_in_at_any_moment(around: Path) -> None:
     finally:
         done.set()
         swapping.join()
+        os.close(root)
     assert outside_of(around) == before
 
 

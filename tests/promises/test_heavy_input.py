@@ -333,17 +333,6 @@ async def test_a_text_that_the_model_refuses_does_not_block_those_behind_it(toy_
         await until(engine, lambda status: not status["problems"])
 
 
-async def test_an_endpoint_that_is_down_refuses_no_text(toy_world: World, impatient: None) -> None:
-    async with toy_world.engine() as engine:
-        OPENING.toy.down = True
-        for _ in range(2 * TRIES):
-            await engine.append(f"violet {_}", kind="fact")
-        await until(engine, lambda status: status["model_state"].startswith("failing"))
-        OPENING.toy.down = False
-        await engine.sweep()
-        await embedded(engine)
-
-
 # -- a slow disk -----------------------------------------------------------------------------------------------------
 
 

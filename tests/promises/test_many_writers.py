@@ -30,13 +30,6 @@ def test_through_one_daemon(place: Place) -> None:
 
 
 @pytest.mark.timeout(3600)
-def test_on_the_storage_itself(tmp_path: Path) -> None:
-    receipts = crowd("storage", tmp_path)
-    judge(receipts, tmp_path / "vault", one_note_a_content=False)
-    assert copies(tmp_path / "vault") == []
-
-
-@pytest.mark.timeout(3600)
 def test_engines_with_a_state_folder_each(tmp_path: Path) -> None:
     """As several users or devices have: no lock is common, so what one puts over another's last instant becomes a
     conflict copy."""

@@ -206,15 +206,6 @@ def test_a_file_still_being_written_is_found_as_it_ends(usual: Daemon) -> None:
     eventually(lambda: usual.found("growend") and usual.found("growword19") and usual.found("growbegin"))
 
 
-def test_an_edit_that_keeps_size_and_time_is_found(usual: Daemon) -> None:
-    file = usual.write("same.md", "violetsame")
-    eventually(lambda: usual.found("violetsame"))
-    before = file.stat()
-    file.write_text("purplesame")
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    eventually(lambda: usual.found("purplesame") and not usual.found("violetsame"))
-
-
 def test_odd_names_are_reported_and_stop_nothing(quick: Daemon) -> None:
     folder = quick.vault / "odd"
     folder.mkdir()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,25 +11,12 @@ import pytest
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.index.base import ScoredRows
-from mcp_memory.search.confidence import ConfidenceFeatures, comparable_cosine, confidence
-from mcp_memory.search.fitted_weights import ConfidenceWeights, FittedWeights, fitted_weights
+from mcp_memory.search.confidence import comparable_cosine
+from mcp_memory.search.fitted_weights import fitted_weights
 from mcp_memory.search.memory_intent import MemoryIntent
-from tests.benchmarks.fit_confidence import fit
 from tests.benchmarks.train_memory_intent import examples, train_memory_intent
-from tests.evaluation.metrics import RetrievalScore
-from tests.evaluation.sets import EvalQuestion
 from tests.support.toy import ToyEmbedder
 from tests.support.world import EXHAUSTIVE, World
-
-TRUE = replace(
-    fitted_weights(),
-    confidence=(
-        ConfidenceWeights(3.0, {"cosine": 7.0}),
-        ConfidenceWeights(2.0, {"closest": 1.5, "together": 3.0}),
-        ConfidenceWeights(4.0, {"closest": 1.0, "together": 3.0, "cosine": 5.0}),
-    ),
-)
-ALL = ("closest", "together", "cosine")
 
 
 @pytest.fixture(scope="module")
@@ -55,52 +41,6 @@ def test_the_shipped_weights_are_what_the_trainer_learns(bundled: Embedder) -> N
     learned = train_memory_intent(prompts, np.stack([bundled.embed_query(prompt) for prompt in prompts]), wanted)
     shipped = fitted_weights().memory_intent
     assert np.abs(odds(shipped, bundled, prompts[::10]) - odds(learned, bundled, prompts[::10])).max() < 0.1
-
-
-def made(count: int, seed: int, *, against: bool = False) -> list[RetrievalScore]:
-    """Questions that can be answered as often as the true weights say. `against`: the closest passage misleads."""
-    rng = np.random.default_rng(seed)
-    answers: list[RetrievalScore] = []
-    for at in range(count):
-        closest, together, cosine = rng.random(3).tolist()
-        sure = confidence(ConfidenceFeatures(1 - closest if against else closest, together, cosine), TRUE)
-        question = EvalQuestion(str(at), "?", answerable=bool(rng.random() < sure))
-        answers.append(
-            RetrievalScore(question, [], 0.0, 0.0, {"closest": closest, "together": together, "cosine": cosine})
-        )
-    return answers
-
-
-def weights_of(fitted: FittedWeights, features: Sequence[str] = ALL) -> list[float]:
-    return list(fitted.confidence_by(features).features.values())
-
-
-def test_the_weights_come_back() -> None:
-    found = fit({"made": made(20_000, 1)}, fitted_weights())
-    assert np.allclose(weights_of(found), weights_of(TRUE), atol=0.4)
-
-
-def test_a_feature_that_counts_against_an_answer_gets_no_weight() -> None:
-    found = fit({"made": made(5_000, 2, against=True)}, fitted_weights())
-    assert weights_of(found)[0] == 0 == weights_of(found, ("closest", "together"))[0]
-    assert min(weights_of(found)[1:]) > 1
-
-
-def test_each_set_counts_the_same() -> None:
-    """A large set in which cosines say nothing doesn't drown a small one in which they do."""
-    blind = [replace(answer, signs={**answer.signs, "cosine": 0.5}) for answer in made(20_000, 5)]
-    found = fit({"blind": blind, "small": made(2_000, 6)}, fitted_weights())
-    assert weights_of(found)[-1] > weights_of(TRUE)[-1] / 2
-
-
-def test_without_vectors_the_shipped_weights_of_vectors_stay() -> None:
-    answers = [
-        replace(answer, signs={name: answer.signs[name] for name in ("closest", "together")})
-        for answer in made(3_000, 7)
-    ]
-    found = fit({"words": answers}, fitted_weights())
-    assert weights_of(found) == weights_of(fitted_weights())
-    assert weights_of(found, ("closest", "together")) != weights_of(fitted_weights(), ("closest", "together"))
 
 
 def test_another_models_best_cosine_is_taken_to_the_bundled_models_scale() -> None:

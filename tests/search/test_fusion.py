@@ -54,41 +54,6 @@ def boosted(question: str, found: Passage) -> dict[str, float]:
 
 
 class TestFuse:
-    def test_a_retriever_counts_in_proportion_to_its_best_row(self) -> None:
-        fused = fused_of(
-            RetrieverRows(
-                lexical=scored_rows(Scored(1, 40.0), Scored(5, 10.0)),
-                dense=scored_rows(Scored(5, 0.5)),
-            )
-        )
-        assert fused == pytest.approx({1: 1.0, 5: 0.25 + WEIGHTS.dense})
-
-    def test_what_stands_beside_a_good_chunk_gains(self) -> None:
-        fused = fused_of(RetrieverRows(lexical=scored_rows(Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0))))
-        assert fused[2] == pytest.approx(1 / 3 + WEIGHTS.neighbour)
-        assert fused[9] == pytest.approx(1 / 3)
-
-    def test_but_not_what_stands_under_another_heading(self) -> None:
-        found = RetrieverRows(lexical=scored_rows(Scored(1, 9.0), Scored(2, 3.0), Scored(3, 3.0)))
-        fused = fused_of(found, section_rows=2)
-        assert fused[1] == pytest.approx(1.0)
-        assert fused[2] == pytest.approx((1 + WEIGHTS.neighbour) / 3) == fused[3]
-
-    def test_a_best_row_that_has_few_of_the_words_counts_less(self) -> None:
-        lexical, dense = scored_rows(Scored(1, 4.0), Scored(5, 2.0)), scored_rows(Scored(9, 0.5))
-        for ceiling, times in ((3.0, 1), (20.0, 5), (1e9, 10)):
-            best = 1 / (1 - WEIGHTS.ceiling + times * WEIGHTS.ceiling)
-            fused = fused_of(RetrieverRows(lexical, dense=dense, ceiling=ceiling))
-            assert fused == pytest.approx({1: best, 5: best / 2, 9: WEIGHTS.dense})
-        assert fused_of(RetrieverRows(lexical, ceiling=20.0)) == pytest.approx({1: 1.0, 5: 0.5})
-
-    def test_a_chunk_that_a_full_dense_retriever_does_not_list_gets_part_of_its_last_row(self) -> None:
-        lexical, dense = scored_rows(Scored(7, 1.0)), scored_rows(Scored(1, 0.8), Scored(3, 0.4))
-        full = fused_of(RetrieverRows(lexical, ScoredRows(), dense, dense_is_full=True))
-        whole = fused_of(RetrieverRows(lexical, ScoredRows(), dense, dense_is_full=False))
-        assert full[7] == pytest.approx(1.0 + WEIGHTS.dense * 0.5 * WEIGHTS.unlisted)
-        assert whole[7] == pytest.approx(1.0)
-
     def test_the_section_retriever_lists_nothing_unless_the_others_are_empty(self) -> None:
         around = scored_rows(Scored(5, 2.0))
         assert candidates(RetrieverRows(scored_rows(Scored(1, 1.0)), around)).tolist() == [1]

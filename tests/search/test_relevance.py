@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +18,6 @@ from mcp_memory.search.relevance import (
     WITH_VECTORS,
     WITH_WORDS,
     RelevanceFeatures,
-    passage_features,
     relevances,
 )
 from mcp_memory.search.retrievers import KeywordRows
@@ -83,27 +81,6 @@ def test_what_has_the_rare_words_stands_above_what_has_the_common_one() -> None:
     assert found == sorted(found, reverse=True) and found[0] > 3 * found[2]
 
 
-def test_a_title_counts_except_that_of_a_log() -> None:
-    keywords = KeywordRows(frequencies={"title": 1}, chunks=100)
-    note, log = (
-        passage_features(ranked("words", path=path), RetrieverRows(), keywords, 0.5)
-        for path in ("notes/{}.md", "memory/2023-05-0{}.md")
-    )
-    assert note[0].title > 0 == log[0].title and note[0].words > 0
-
-
-def test_a_further_passage_of_a_note_is_known_as_one() -> None:
-    found = passage_features(ranked("one", "two", path="notes/same.md"), RetrieverRows(), KeywordRows(), 0.5)
-    assert [each.again for each in found] == [0.0, 1.0]
-
-
-def test_cosines_count_by_how_far_they_stand_out() -> None:
-    rows, flat = ranked("a", "b"), ScoredRows(np.arange(200), np.full(200, 0.6, dtype=np.float32))
-    peak = ScoredRows(np.arange(200), np.array([0.6, *[0.1] * 199], dtype=np.float32))
-    one, other = (passage_features(rows, RetrieverRows(dense=each), KeywordRows(), 0.5)[0] for each in (flat, peak))
-    assert other.near > 2 * one.near
-
-
 def test_exact_names_are_never_left_out() -> None:
     texts = [*["nothing of the kind"] * 10, "set DATABASE_URL before you start"]
     rows = ranked(*texts)
@@ -120,9 +97,3 @@ def test_a_passage_in_another_language_can_be_found_by_meaning(knows_cosines: bo
     keywords = KeywordRows(frequencies={"pump": 0}, chunks=100)
     found = relevances(rows, retrieved, keywords, prompt="the pump", confidence=0.6, knows_cosines=knows_cosines)
     assert found[0] > 2 * found[1] or found[0] > 0.05
-
-
-def test_ranks_beyond_the_last_are_alike() -> None:
-    rows = ranked("a")
-    far = ScoredRows(np.array([*range(1, 400), 0]), np.linspace(0.9, 0.1, 400, dtype=np.float32))
-    assert passage_features(rows, RetrieverRows(far, dense=far), KeywordRows(), 0.5)[0].keyword_rank == math.log(60)

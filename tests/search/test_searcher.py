@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +22,6 @@ from mcp_memory.index.base import LexicalRanking, ScoredRows, Upsert
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Etag, Filters, NotePath, NoteState, SearchResult
-from mcp_memory.search.retrievers import QueryVectors, rarest
 from mcp_memory.search.searcher import SearchConfig, Searcher
 from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 from mcp_memory.vault.config import NoteKinds
@@ -378,21 +376,6 @@ class TestAnyQuestion:
     async def test_only_stop_words_are_looked_for_after_all(self, find: Callable[..., Any]) -> None:
         assert (await find("then the to", mode="keyword")).hits
 
-    def test_of_many_words_the_rarest_are_looked_for_in_the_order_of_the_question(self) -> None:
-        assert rarest({"a": 9, "b": 1, "c": 0, "d": 5}, 2) == {"b": 1, "c": 0}
-        assert rarest({"a": 9}, 2) == {"a": 9}
-
-
-class TestQueryVectors:
-    def test_a_name_is_half_left_out_where_something_else_is_asked(self) -> None:
-        model, cache = ToyEmbedder(), QueryVectors()
-        whole, rest = model.embed_query("What does Ada like?"), model.embed_query("What does like?")
-        middle = cache.embed(model, "What does Ada like?", ["Ada"])
-        assert np.allclose(middle, (whole + rest) / np.linalg.norm(whole + rest))
-        assert np.array_equal(cache.embed(model, "What does Ada like?", []), whole)
-        assert np.array_equal(cache.embed(model, "Who is Ada?", ["Ada"]), model.embed_query("Who is Ada?"))
-
-
 class Asked(SqliteIndex):
     """A real index that counts how often its retrievers are asked."""
 
@@ -469,14 +452,6 @@ async def test_who_is_named_counts_also_where_the_vectors_are_another_models(ind
 
 
 class TestPassages:
-    def test_a_forgotten_entry_leaves_no_trace(self) -> None:
-        made = upsert("memory/2023-05-08.md", LOG)
-        forgotten = made.chunks[-1].chunk.entry
-        rest = upsert("memory/2023-05-08.md", f"---\nforgotten: [{forgotten}]\n---\n{LOG}")
-        everything = [c.embedded_text + c.chunk.text for c in rest.chunks] + list(rest.places.values())
-        assert len(rest.chunks) == len(made.chunks) - 1
-        assert "staging" in str(made.chunks) and not any("staging" in text for text in everything)
-
     def test_what_is_embedded(self) -> None:
         log, note = upsert("memory/2023-05-08.md", LOG), upsert("notes/decision/japan.md", TRIP)
         assert log.chunks[0].embedded_text == "- Ada: I painted a lake at sunrise last year."

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +15,6 @@ from mcp_memory.storage.filesystem import FilesystemBackend
 from tests.storage.refusing import RefusingRenames
 
 WRITES = 3000 if os.environ.get("MCP_MEMORY_EXHAUSTIVE") else 300
-APPENDS = 200 if os.environ.get("MCP_MEMORY_EXHAUSTIVE") else 40
-
-
 class Editor(threading.Thread):
     """Saves as fast as it can, reading nothing, as one with a stale buffer does; remembers each save."""
 
@@ -157,34 +152,3 @@ def test_no_save_in_place_vanishes(vault: Path, tmp_path: Path) -> None:
     kept = {path.read_bytes()[:20] for path in vault.glob("*.md")}
     assert not set(last_in.values()) - kept - superseded
     assert not list(vault.glob(".*.mcpm"))
-
-
-APPENDER = """
-import sys
-from pathlib import Path
-from mcp_memory.errors import PreconditionFailed
-from mcp_memory.storage.filesystem import FilesystemBackend
-root, locks, name, count = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-files = FilesystemBackend(root, locks=locks, marker=None, deadline_s=60)
-for number in range(count):
-    while True:
-        blob = files.read("log.md")
-        try:
-            written = files.write("log.md", blob.data + f"{name}-{number}\\n".encode(), blob.etag)
-        except PreconditionFailed:
-            continue
-        assert written.conflict is None
-        break
-    files.settle(min_age_s=0)
-"""
-
-
-def test_several_processes_append_to_one_file(files: FilesystemBackend, vault: Path, tmp_path: Path) -> None:
-    files.write("log.md", b"", None)
-    command = [sys.executable, "-c", APPENDER, str(vault), str(tmp_path / "state" / "locks")]
-    here = str(Path(__file__).parents[2])
-    running = [subprocess.Popen([*command, f"p{number}", str(APPENDS)], cwd=here) for number in range(4)]
-    assert [process.wait() for process in running] == [0] * 4
-    lines = files.read("log.md").data.decode().splitlines()
-    assert sorted(lines) == sorted(f"p{process}-{number}" for process in range(4) for number in range(APPENDS))
-    assert [path.name for path in vault.iterdir()] == ["log.md"]
