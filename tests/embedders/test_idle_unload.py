@@ -89,11 +89,3 @@ def test_another_model_in_its_place_is_refused() -> None:
         embedder.load()
     assert other.closed
     assert embedder.fingerprint == "stub"
-
-
-def test_a_closed_one_stays_closed() -> None:
-    embedder = IdleUnloadEmbedder(Stub(), Stub)
-    embedder.close()
-    embedder.close()
-    with pytest.raises(EmbedderUnavailable, match="closed"):
-        embedder.embed_query("x")

@@ -21,24 +21,6 @@ JUMPS = {
 }
 
 
-async def test_notes_of_any_moment_are_told_apart_and_found(world: World) -> None:
-    async with world.engine() as engine:
-        receipts = []
-        for name, moment in JUMPS.items():
-            world.now = moment
-            receipts += [
-                await engine.append(f"violet teapot, {kind}, {name}, {number}", kind=kind)
-                for number in range(2)
-                for kind in ("fact", "log")
-            ]
-        assert len({receipt.id for receipt in receipts}) == len(receipts)
-        assert len(await found(engine, "violet teapot")) == len(receipts)
-        for receipt in receipts:
-            await engine.forget(receipt.id)
-            await engine.forget(receipt.id, restore=True)
-        assert len(await found(engine, "violet teapot")) == len(receipts)
-
-
 async def test_what_a_fast_clock_hides_is_back_with_the_right_one(world: World) -> None:
     async with world.engine() as engine:
         task = await engine.append("paint the gate", kind="task")

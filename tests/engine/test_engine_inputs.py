@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import string
 import tempfile
-from datetime import UTC
 from pathlib import Path
 from unicodedata import normalize
 
@@ -15,9 +14,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.core.request_parsing import holds_everywhere, is_session, own_project, takes_project
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.models import NoteState
-from mcp_memory.search.filters import checked_limit, checked_query, filters_from
-from tests.support.world import NOON, World, found, made, more, paths
+from tests.support.world import World, found, made, more, paths
 
 pytestmark = pytest.mark.anyio
 
@@ -156,20 +153,6 @@ def test_any_text_is_stored_whole_or_refused(content: str, title: str | None, ta
     anyio.run(once)
 
 
-def test_filters_are_checked_and_closed() -> None:
-    def checked(**wanted: object):
-        return filters_from(**wanted, now=NOON, tz=UTC)
-
-    assert checked().states == {NoteState.ACTIVE}
-    assert checked(include_archived=True).states == {NoteState.ACTIVE, NoteState.ARCHIVED, NoteState.ASIDE}
-    assert checked(include_archived=True).now is None
-    assert checked(project="*").project is None
-    assert checked(path="./notes/").path_prefix == "notes/"
-    assert checked(since="2026-11-21").since == NOON.replace(hour=0)
-    assert (checked_limit(1), checked_limit(1000)) == (1, 1000)
-    assert checked_query(" x ") == " x "
-
-
 class TestOperations:
     async def test_an_unknown_one_lists_the_known(self, world: World) -> None:
         async with world.engine() as engine:
@@ -177,26 +160,6 @@ class TestOperations:
                 await engine.perform("destroy", {})
             with pytest.raises(InvalidInput, match="Missing `content`"):
                 await engine.perform("append", {})
-
-    async def test_all_of_them(self, world: World) -> None:
-        async with world.engine() as engine:
-            receipt = await engine.perform("append", {"content": "violet tea", "kind": "fact", "title": None})
-            assert receipt["outcome"] == "created"
-            hits = (await engine.perform("search", {"query": "violet", "explain": True}))["hits"]
-            assert [hit["id"] for hit in hits] == [receipt["id"]]
-            assert "explain" in hits[0]
-            assert "violet" in (await engine.perform("recall", {"ids": [receipt["id"]]}))["text"]
-            forgotten = await engine.perform("forget", {"target": receipt["path"], "reason": "wrong"})
-            assert (forgotten["id"], forgotten["status"]) == (receipt["id"], "deleted")
-            assert (await engine.perform("restore", {"target": receipt["id"]}))["status"] == "active"
-            entry = await engine.perform("append", {"content": "violet log", "kind": "log"})
-            assert (await engine.perform("forget", {"target": entry["id"]}))["id"] == entry["id"]
-            assert (await engine.perform("adopt", {}))["adopted"] == []
-            assert (await engine.sweep())["notes"] == 2
-            assert (await engine.perform("reindex", {}))["notes"] == 2
-            assert (await engine.status())["notes"] == 2
-            assert (await engine.perform("doctor", {}))["findings"]
-
 
 async def test_the_doctor_names_what_is_odd(world: World) -> None:
     world.write("a.md", "---\nid: same\n---\nx")

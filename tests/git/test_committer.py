@@ -151,18 +151,6 @@ async def test_appends_of_a_moment_are_one_commit_and_a_person_keeps_theirs(repo
     assert status(repo) == "?? mine.md\n?? notes/fact/hand.md\n"
 
 
-async def test_log_entries_forgotten_and_restored(repo: World) -> None:
-    async with repo.engine(git=QUICK) as engine:
-        first = await engine.append("Ada is in Vienna", kind="log")
-        await engine.append("Ada is in Graz", kind="log")
-        await clean(engine)
-        await engine.forget(first.id)
-        await clean(engine)
-        await engine.forget(first.id, restore=True)
-        await clean(engine)
-    assert subjects(repo)[-2:] == ["memory: forget 1 log entry", "memory: restore 1 log entry"]
-
-
 async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
     async with repo.engine(git=QUICK) as engine:
         (repo.root / ".git" / "MERGE_HEAD").write_text(git(repo, "rev-parse", "HEAD"))

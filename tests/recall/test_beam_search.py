@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcp_memory.recall.topic_page import MOST_READ, find_topic
 
 Tree = Mapping[str, Sequence[str]]
 """Topic → those right below it; the top is below the empty name."""
-
-
-@st.composite
-def trees(draw: st.DrawFn) -> tuple[Tree, Mapping[str, float], frozenset[str]]:
-    """A tree, how near each topic is, and those that fit."""
-    parents = draw(st.lists(st.integers(0, 30), max_size=30))
-    names = ["", *(f"t{at}" for at in range(len(parents)))]
-    tree: dict[str, list[str]] = {name: [] for name in names}
-    for name, parent in zip(names[1:], parents, strict=True):
-        tree[names[parent % names.index(name)]].append(name)
-    nearness = {name: draw(st.sampled_from([0.1, 0.2, 0.5, 0.9])) for name in names}
-    return tree, nearness, frozenset(draw(st.lists(st.sampled_from(names[1:]), max_size=5)) if parents else [])
 
 
 class Looked:
@@ -40,25 +25,6 @@ class Looked:
 
     def walk(self, **limits: int) -> str | None:
         return find_topic(self.tree[""], self.tree.__getitem__, self.near, self.fitting.__contains__, **limits)
-
-
-@given(trees(), st.integers(1, 5), st.integers(0, 12))
-def test_it_reads_no_more_than_it_may_each_topic_once_and_finds_what_fits(case, beam, most):
-    looked = Looked(*case)
-    found = looked.walk(beam=beam, most=most)
-    assert len(looked.read) <= most and len(set(looked.read)) == len(looked.read)
-    assert found is None or (found in looked.fitting and found in looked.read)
-    shuffled = {name: random.sample(below, len(below)) for name, below in looked.tree.items()}
-    assert Looked(shuffled, looked.nearness, looked.fitting).walk(beam=beam, most=most) == found
-
-
-@given(trees())
-def test_below_all_of_them_it_finds_the_nearest_at_the_top_or_one_that_is_nearer_still(case):
-    looked = Looked(*case)
-    found = looked.walk(beam=100, most=100)
-    at_top = [looked.nearness[topic] for topic in looked.tree[""] if topic in looked.fitting]
-    assert (found is not None) == bool(looked.fitting)
-    assert not at_top or (found and looked.nearness[found] >= max(at_top))
 
 
 def test_the_more_specific_topic_is_taken_where_it_is_nearer():

@@ -184,20 +184,6 @@ def test_what_does_not_fit_is_named_with_the_call_that_gets_it() -> None:
     assert re.search(r"… and \d+ more left out", answer)
 
 
-@given(st.text("ab\n>< " + ODD, max_size=200))
-def test_the_marks_are_not_in_the_text(text: str) -> None:
-    first = render(FRAME, BudgetedText((excerpt("a.md", 1, text or "x"),)))
-    mark = re.search(r"<<<([0-9a-f]{8}) ", first)[1]
-    # An old answer, closing mark and all, stored as a note.
-    second = render(FRAME, BudgetedText((excerpt("a.md", 1, first),)))
-    other = re.search(r"<<<([0-9a-f]{8}) ", second)[1]
-    assert other != mark
-    opening, closing = f"<<<{other} ", f"\n{other}>>>"
-    assert second.count(opening) == 1
-    assert second.count(closing) == 1
-    assert visible(first).replace("\n", "\n>") in second[second.index(opening) : second.index(closing)]
-
-
 def test_a_mark_is_made_anew_while_the_text_holds_it(monkeypatch) -> None:
     """As if somebody had found a text that contains its own mark."""
     real = hashlib.sha256
@@ -330,7 +316,3 @@ def test_another_heading_of_the_same_note_is_said_where_it_begins() -> None:
     text = "# Tea\n\n## Green\n\nsencha\n\n## Black\n\nassam\n\n\nkeemun\n"
     answer = render(FRAME, BudgetedText(tuple(pack(passages_of("a.md", text, ChunkingConfig(join_chars=0)), 9999))))
     assert '\nfact a.md:5 "Green": sencha\n:9-12 "Black":\n>assam\n>\n>\n>keemun\n' in answer
-
-
-def test_nothing_is_said_plainly() -> None:
-    assert "Nothing relevant is stored." in render(FRAME, BudgetedText(()))

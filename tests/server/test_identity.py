@@ -50,11 +50,3 @@ def test_the_header_names_the_project_and_the_argument_wins(daemon: Running, bot
     assert seen(mine, project="*") == seen({}) == {own["id"], other["id"], everyone["id"]}
     assert other["id"][-6:] not in both.text("memory_recall", {"query": "how many threads"}, **mine)
     assert f" loom {other['id'][-6:]}: " in both.text("memory_recall", {"query": "how many threads"})
-
-
-def test_three_clients_see_one_anothers_notes_at_once(daemon: Running):
-    with Wire(daemon, client="one") as one, Wire(daemon, client="two") as two, Wire(daemon, client="three") as three:
-        written = [store(wire, f"heron number {n} on the weir") for n, wire in enumerate((one, two, three))]
-        for wire in (one, two, three):
-            found = wire.tool("memory_search", {"query": "heron weir", "limit": 20})["structuredContent"]["hits"]
-            assert {note["id"] for note in written} <= {hit["id"] for hit in found}

@@ -238,54 +238,6 @@ def test_cuts_do_not_split_what_the_eye_sees_as_one():
         assert piece.count(family) * len(family) == len(piece)
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "# h\n",
-        "x",
-        "x\n",
-        "- a\n",
-        "```\n",
-        "~~~\n- ```\n",
-        "<!--\n",
-        "- ",
-        "|\n",
-        "> ",
-        "   \n",
-        "#",
-        "[",
-        "a\n---\n",
-        "* + ",
-        "## 10:00\n",
-    ],
-)
-def test_time_grows_with_length_alone(unit: str):
-    """Ten times the text costs about ten times the steps: counted, not timed."""
-    assert steps(unit, 2000) < 14 * steps(unit, 200) + 2000
-
-
-def steps(unit: str, count: int) -> int:
-    """Python lines run while chunking `unit` repeated."""
-    import sys
-
-    ran = 0
-
-    def trace(frame: object, event: str, arg: object) -> object:
-        nonlocal ran
-        ran += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        for log in (False, True):
-            cut(unit * count, 0, ENTRY, log=log)
-        cut(unit * count, 0, WINDOW, log=False)
-    finally:
-        sys.settrace(before)
-    return ran
-
-
 def test_huge_notes():
     line = "word " * 1_000_000
     assert len(texts(line)) == chunker.MAX_CHARS / ENTRY.max_chars

@@ -42,13 +42,6 @@ def test_an_accent_that_stands_apart_divides_no_word() -> None:
     assert terms("in Zu\u0308rich") == ["zu\u0308rich"]
 
 
-def test_identifiers_say_their_parts_too() -> None:
-    assert {"retry_with_pause", "retry", "paus"} <= words_and_parts("see retry_with_pause()")
-    assert {"connect", "timeout"} <= words_and_parts("see connectTimeoutMs")
-    assert {"max", "count"} <= words_and_parts("MAX_RETRY_COUNT")
-    assert words_and_parts("plain words") == {"plain", "word"}
-
-
 FULL = "9fceb02d0ae598e95dc970b74767f19372d61af8"
 
 
