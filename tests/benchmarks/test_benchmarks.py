@@ -10,7 +10,6 @@ from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 from tests.benchmarks.calls import in_turns
 from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure, line, percentile
-from tests.benchmarks.topics import NEVER_FRESH, grow, synthetic, v_measure
 
 
 @pytest.mark.parametrize("corpus", [Corpus(notes=30, entries=5), Corpus(notes=20, entries=10), Corpus(20, 2, "many")])
@@ -59,16 +58,3 @@ def test_calls_take_turns_and_the_first_do_not_count():
     assert order == ["floor", "ours"] * 5
     assert percentile([3.0, 1.0, 2.0], 50) == 2.0
     assert percentile(range(100), 99) == 99
-
-
-def test_v_measure_of_groups_that_are_known():
-    assert v_measure("aabb", [1, 1, 2, 2]) == v_measure("aabb", "yyxx") == 1
-    assert v_measure("aabb", [1, 2, 1, 2]) == pytest.approx(0, abs=1e-9)
-    assert v_measure("aabb", [1, 2, 3, 4]) == pytest.approx(2 / 3), "homogeneous, half complete"
-    assert v_measure("aabb", [1, 1, 1, 1]) == pytest.approx(0, abs=1e-9)
-    assert v_measure("aaabbb", [1, 1, 2, 2, 3, 3]) == pytest.approx(0.5158037), "as scikit-learn has it"
-
-
-def test_made_up_leaves_have_topics():
-    grown = grow(synthetic(500), NEVER_FRESH)
-    assert grown.waiting < 0.1 and len(grown.sizes) > 500 / NEVER_FRESH.max_leaves and grown.depth >= 2

@@ -16,7 +16,6 @@ import anyio
 import pytest
 
 from mcp_memory.core.config import EngineConfig
-from tests.eval.convert_locomo import convert
 from tests.evaluation.metrics import RetrievalScore
 from tests.evaluation.report import as_rows, report
 from tests.evaluation.running import Variant, run
@@ -35,49 +34,6 @@ PART = {"locomo-dev": ("conv-26/", "conv-30/"), "docs-dev": ("docs/httpx/", "doc
 """What is asked where not all day may be taken, a third of each: a minute goes into the vectors of the whole."""
 
 OF_PART = {"locomo-dev": (0.870, 0.908, 0.944), "docs-dev": (0.754, 0.902, 0.934)}
-
-SAMPLE = {
-    "sample_id": "talk-1",
-    "conversation": {
-        "speaker_a": "Ada",
-        "speaker_b": "Bob",
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": [
-            {"speaker": "Ada", "dia_id": "D1:1", "text": "I painted\na lake.", "blip_caption": "a lake"},
-            {"speaker": "Bob", "dia_id": "D1:2", "text": "Lovely!"},
-        ],
-        "session_2_date_time": "9:05 pm on 8 May, 2023",
-        "session_2": [{"speaker": "Bob", "dia_id": "D2:1", "text": "I bought a bicycle."}],
-        "session_3_date_time": "9:05 am on 9 May, 2023",
-    },
-    "qa": [
-        {"question": "What did Ada paint?", "answer": "a lake", "evidence": ["D1:1; D2:1"], "category": 1},
-        {"question": "When?", "answer": 2023, "evidence": ["D:2:1"], "category": 2},
-        {"question": "What did Bob paint?", "adversarial_answer": "a lake", "evidence": ["D1:1"], "category": 5},
-        {"question": "What else?", "answer": "nothing", "evidence": ["D"], "category": 4},
-    ],
-}
-
-
-def test_sessions_become_entries_of_daily_logs() -> None:
-    assert convert(SAMPLE).files == {
-        "memory/2023-05-08.md": "# 2023-05-08\n\n## 13:56 Ada and Bob\n\n- Ada: I painted a lake. [image: a lake]\n"
-        "- Bob: Lovely!\n\n## 21:05 Ada and Bob\n\n- Bob: I bought a bicycle.\n"
-    }
-
-
-def test_citations_become_lines() -> None:
-    converted = convert(SAMPLE)
-    lines = converted.files["memory/2023-05-08.md"].splitlines()
-    assert [query["id"] for query in converted.queries] == ["talk-1-q000", "talk-1-q001", "talk-1-q002"]
-    multi, when, wrong = converted.queries
-    assert [lines[gold["line"] - 1] for gold in multi["gold"]] == [
-        "- Ada: I painted a lake. [image: a lake]",
-        "- Bob: I bought a bicycle.",
-    ]
-    assert when["answer"] == "2023" and when["answerable"]
-    assert not wrong["answerable"] and wrong["gold"] == [] and wrong["near"][0]["line"] == 5
-
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_evidence_found(name: str, tmp_path: Path, model_cache: Path) -> None:

@@ -6,15 +6,11 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.evaluation.metrics import (
     FoundEvidence,
     RetrievalScore,
-    auroc,
     gold_lines,
-    interval,
     paired,
     score,
 )
@@ -63,22 +59,6 @@ def test_ranks() -> None:
     assert found["mrr@10"] == 0.5
     assert found["ndcg@10"] == pytest.approx((1 / 1.58496 + 1 / 2.32193) / (1 + 1 / 1.58496), rel=1e-4)
     assert (found["note_recall@1"], found["note_recall@5"], found["line_recall@5"]) == (0.0, 1.0, 1.0)
-
-
-def test_auroc() -> None:
-    assert auroc([0.9, 0.8], [0.1, 0.2]) == 1.0
-    assert auroc([0.1], [0.9]) == 0.0
-    assert auroc([0.5, 0.5], [0.5]) == 0.5
-    assert auroc([], [0.5]) is None
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
-def test_an_interval_holds_its_mean(values: list[float]) -> None:
-    found = interval(values)
-    assert (
-        min(values) - 1e-9 <= found.low <= found.mean + 1e-9 and found.mean - 1e-9 <= found.high <= max(values) + 1e-9
-    )
-    assert interval(values) == found
 
 
 def test_a_difference_that_is_chance_is_not_sure_and_one_that_is_none_is() -> None:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
+from math import log
 from pathlib import Path
 
 import anyio
@@ -25,7 +27,6 @@ from mcp_memory.engine.factory import open_engine
 from mcp_memory.models import NoteId
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE, summary_text
-from tests.benchmarks.topics import v_measure
 from tests.eval.topics.labelled import (
     NAMES,
     LabelledVault,
@@ -151,6 +152,21 @@ def _look_at(
         figures.lines.append(f"{'  ' * level}    {note.kind:10} {groups[note.id]:20} {note.title[:70]}")
     for each in topic.topics:
         _look_at(each, level + 1, vault, groups, said, root, figures, topics_of, pages=pages)
+
+
+def v_measure(labels: Sequence[object], groups: Sequence[object]) -> float:
+    """The harmonic mean of homogeneity (1: no group has two labels) and completeness (1: no label has two groups), as
+    Rosenberg and Hirschberg define it (2007)."""
+    both = list(zip(labels, groups, strict=True))
+    of_labels, of_groups = _entropy(labels), _entropy(groups)
+    shared = of_labels + of_groups - _entropy(both)
+    homogeneity = shared / of_labels if of_labels else 1.0
+    completeness = shared / of_groups if of_groups else 1.0
+    return 2 * homogeneity * completeness / (homogeneity + completeness) if homogeneity + completeness > 0 else 0.0
+
+
+def _entropy(values: Sequence[object]) -> float:
+    return -sum(count / len(values) * log(count / len(values)) for count in Counter(values).values())
 
 
 def measured(
