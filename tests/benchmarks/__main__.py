@@ -17,7 +17,6 @@ from tests.benchmarks import (
     search,
     shell,
     silence,
-    sizes,
     stdio,
     tree,
 )
@@ -26,13 +25,11 @@ from tests.benchmarks.figures import HEADER, Figure, line
 PARTS = {
     "search-10k": search.search_10k,
     "search-100k": search.search_100k,
-    "sizes": sizes.sizes,
     "retrieval": retrieval.retrieval,
     "silence": silence.silence,
     "beside-compaction": compaction.beside_compaction,
     "tree": tree.tree,
     "first-index": indexing.first_index,
-    "reindex": indexing.reindex,
     "one-change": indexing.one_change,
     "append": appending.append,
     "shell": shell.shell,

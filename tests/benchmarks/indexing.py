@@ -23,7 +23,6 @@ from tests.support.indexed_vault import IndexedVault, indexed_vault
 from tests.support.world import World
 
 FIRST = Corpus(notes=400, entries=5, series="first")
-MANY = Corpus(notes=10_000, entries=2, series="many")
 TINY = Corpus(notes=200, entries=5)
 CHANGES = 40
 RAW_TEXTS = 500
@@ -42,18 +41,6 @@ def first_index() -> Iterator[Figure]:
     raw = (before + after) / 2
     about = f"the model alone: {before:.0f} before, {after:.0f} after"
     yield Figure("first index (floor: the model alone)", FIRST.chunks / took_s, "chunks/s", 0.85, raw, "least", about)
-
-
-def reindex() -> Iterator[Figure]:
-    """10,000 notes of which none has changed."""
-    with indexed(MANY).daemon() as daemon:
-        daemon.until_complete()
-        sweeps = [timed(lambda: daemon.connection.call("reconcile", {})) for _ in range(5)]
-        yield Figure("sweep of 10,000 unchanged notes", percentile(sweeps, 50), "s", 3)
-        answers = [daemon.connection.call("reindex", {}) for _ in range(3)]
-        took = percentile([answer["seconds"] for answer in answers], 50)
-        yield Figure("reindex of 10,000 unchanged notes", took, "s", 3)
-        yield Figure("texts embedded by it", sum(answer["embedded"] for answer in answers), "texts", 0)
 
 
 def one_change() -> Iterator[Figure]:

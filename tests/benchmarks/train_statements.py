@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.embedders.base import EmbedderConfig
@@ -44,10 +43,11 @@ from tests.benchmarks.extraction_sessions import (
     read_session,
     share_of_words,
 )
+from tests.benchmarks.logistic_fit import fit_logistic
 from tests.support.world import NOON
 
 EVAL = SESSIONS.parents[1]
-WEIGHTS = Path(__file__).parents[2] / "mcp_memory" / "extraction" / "statements" / "weights.json"
+WEIGHTS = Path(__file__).parents[2] / "mcp_memory" / "statements" / "weights.json"
 NOTHING, ONCE, MAYBE = 0, 2, 1
 Matrix = npt.NDArray[np.float64]
 
@@ -156,17 +156,8 @@ def states_of(texts: Sequence[str]) -> Matrix:
 
 def fit(columns: Matrix, wanted: Matrix, weights: Matrix, ridge: float) -> Matrix:
     """Logistic regression; the last column is the constant, which has no penalty."""
-    seen = np.hstack([columns, np.ones((len(columns), 1))]).astype(np.float32)
-    penalties = np.append(np.full(columns.shape[1], ridge), 0.0)
-
-    def loss(found: Matrix) -> tuple[float, Matrix]:
-        sums = (seen @ found.astype(np.float32)).astype(np.float64)
-        off = weights * (1 / (1 + np.exp(-sums)) - wanted)
-        slope = (seen.T @ off.astype(np.float32)).astype(np.float64) + penalties * found
-        return float(weights @ (np.logaddexp(0.0, sums) - wanted * sums) + penalties @ found**2 / 2), slope
-
-    start = np.zeros(seen.shape[1])
-    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 400}).x)
+    doubt, *found = fit_logistic(columns, wanted, weights, ridge).tolist()
+    return np.array([*found, -doubt])
 
 
 def fit_rows(
