@@ -37,10 +37,9 @@ FAST = frozenset({
 supported Python, within a minute."""
 
 THOROUGH = frozenset({
-    "test_linear", "test_shapes", "test_beside_an_editor", "test_patterns", "test_guide", "test_huge_notes",
-    "test_a_huge_message_takes_time_that_grows_with_it_alone",
+    "test_linear", "test_shapes", "test_beside_an_editor", "test_patterns", "test_guide",
 })  # fmt: skip
-"""Of these the modules and tests that take long, or look at the source alone."""
+"""Of these the modules that take long, or look at the source alone."""
 
 
 LONGEST_FIRST = (

@@ -56,17 +56,20 @@ async def test_nothing_of_it_is_on_disk(desk: Desk, turns: list[str], *, togethe
     assert together is False or SECRET not in " ".join(desk.texts())
 
 
-async def test_what_is_taken_back_goes_from_pages_that_were_full(desk: Desk) -> None:
+async def test_what_is_taken_back_goes_from_full_pages_and_what_stands_before_it_stays(desk: Desk) -> None:
     file = desk.file()
-    lines = [line(0, "the first message stays"), line(1, f"{SECRET} begins")]
-    lines += [line(number, f"{SECRET} {number} " + "word " * 600, role="assistant") for number in range(2, 12)]
-    file.write_bytes(b"".join(lines))
+    file.write_bytes(line(0, "the first message stays") + line(1, f"{SECRET} begins"))
+    await desk.take(file)
+    with file.open("ab") as transcript:
+        for number in range(2, 12):
+            transcript.write(line(number, f"{SECRET} {number} " + "word " * 600, role="assistant"))
     await desk.take(file)
     assert len(desk.leaves()) > 1 and SECRET in desk.said()
     with file.open("ab") as transcript:
         transcript.write(line(20, "forget what I just said") + line(21, "done", role="assistant") + line(22, "and now"))
     await desk.take(file)
-    assert SECRET not in desk.bytes_on_disk().decode(errors="replace") and "and now" in desk.said()
+    assert SECRET not in desk.bytes_on_disk().decode(errors="replace")
+    assert "and now" in desk.said() and "the first message stays" in desk.said()
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -132,29 +135,6 @@ async def test_a_whole_session_is_taken_back(desk: Desk, wish: str, *, together:
     assert together or any(0 in told.taken_back for told in desk.heard)
 
 
-@pytest.mark.parametrize(
-    "wish",
-    [
-        "please forget everything I told you about Zanzibar",
-        "vergiss, was ich über Zanzibar gesagt habe",
-        "oublie ce que j'ai dit sur Zanzibar",
-        "olvida lo que dije sobre Zanzibar",
-    ],
-)
-@pytest.mark.parametrize("together", [True, False])
-async def test_what_was_said_of_a_thing_is_taken_back(desk: Desk, wish: str, *, together: bool) -> None:
-    file = desk.file()
-    lines = [line(0, "the first message stays"), line(1, "Fine.", role="assistant"), line(10, f"Bob moves to {SECRET}")]
-    lines += [line(11, f"So it is {SECRET}.", role="assistant"), line(20, "run the tests"), line(30, wish)]
-    lines += [line(40, "the last message stays, too")]
-    for some in [b"".join(lines)] if together else lines:
-        with file.open("ab") as transcript:
-            transcript.write(some)
-        await desk.take(file)
-    kept = desk.bytes_on_disk().decode(errors="replace")
-    assert SECRET not in kept.lower() and "the first message stays" in kept and "the last message stays" in kept
-
-
 async def test_a_wish_about_a_program_keeps_the_session(desk: Desk) -> None:
     file = desk.file()
     file.write_bytes(line(0, "don't save this: write to temp instead") + line(1, "Fine.", role="assistant"))
@@ -204,6 +184,9 @@ async def test_an_answer_to_a_question_of_a_tool_can_ask_for_it(
         "forget what I said about Zanzibar",
         "vergiss bitte, was ich über Zanzibar gesagt habe",
         "delete what I told you about the Zanzibar office",
+        "please forget everything I told you about Zanzibar",
+        "oublie ce que j'ai dit sur Zanzibar",
+        "olvida lo que dije sobre Zanzibar",
     ],
 )
 @pytest.mark.parametrize("together", [True, False])
@@ -223,19 +206,6 @@ async def test_only_the_turns_that_speak_of_the_thing_are_taken_back(desk: Desk,
     assert SECRET not in kept.lower() and "I see." not in kept and "Who is it?" not in kept
     stays = [*(f"early {number} stays" for number in range(8)), *(f"late {number} stays" for number in range(16, 20))]
     assert [text for text in [*stays, "between word", "Fine word", "the last message"] if text not in desk.said()] == []
-
-
-async def test_what_is_taken_back_leaves_what_stands_before_it_on_its_page(desk: Desk) -> None:
-    file = desk.file()
-    file.write_bytes(line(0, "the first message stays") + line(1, f"{SECRET} begins"))
-    await desk.take(file)
-    with file.open("ab") as transcript:
-        transcript.write(b"".join(line(at, "word " * 600, role="assistant") for at in range(2, 12)))
-    await desk.take(file)
-    with file.open("ab") as transcript:
-        transcript.write(line(20, "forget what I just said") + line(21, "and now"))
-    await desk.take(file)
-    assert SECRET not in desk.bytes_on_disk().decode(errors="replace") and "the first message stays" in desk.said()
 
 
 @pytest.mark.parametrize("wish", ["forget what I said about Grubwort", "vergiss, was ich über Grubwort gesagt habe"])

@@ -77,13 +77,6 @@ async def test_what_is_to_be_stored_once_is_not_stored_again_when_it_was_forgott
         assert again.id == anew.id, "the one that counts"
 
 
-async def test_notes_of_no_kind_are_numbered(world: World) -> None:
-    world.with_home("").write("topics/_fresh/041-older.md", "x")
-    async with world.engine() as engine:
-        names = [(await engine.append(f"Thought number {n}")).path for n in range(2)]
-    assert names == ["topics/_fresh/042-thought-number-0.md", "topics/_fresh/043-thought-number-1.md"]
-
-
 async def test_equal_titles_get_names_of_their_own(world: World) -> None:
     async with world.engine() as engine:
         names = [(await engine.append(f"body {n}", kind="fact", title="Same")).path for n in range(3)]

@@ -161,6 +161,7 @@ class TestOperations:
             with pytest.raises(InvalidInput, match="Missing `content`"):
                 await engine.perform("append", {})
 
+
 async def test_the_doctor_names_what_is_odd(world: World) -> None:
     world.write("a.md", "---\nid: same\n---\nx")
     world.write("b.md", "---\nid: same\n---\ny")

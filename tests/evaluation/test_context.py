@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.evaluation.context import ContextScore, context_figures, context_json, quoted_chars
+from tests.evaluation.context import ContextScore, context_figures, quoted_chars
 from tests.evaluation.sets import EvalQuestion, GoldSpan
 
 PORT, OLD, LOG = "notes/port.md", "notes/port-old.md", "memory/2026-10-01.md"
@@ -91,12 +91,3 @@ def test_characters_are_counted_once_and_by_whole_lines_or_sentences() -> None:
     assert quoted_chars("> Kept: first sentence. …", ["first sentence. Second sentence."]) == 15
     assert quoted_chars("portable", ["port"]) == 0
     assert quoted_chars("a or b", ["or", "", "b"]) == 0
-
-
-def test_figures_by_category_with_intervals() -> None:
-    scores = [told(prompt(WHOLE_PORT), "text", WHOLE_PORT), told(prompt(category="chitchat"))]
-    facts = context_json(context_figures(scores))
-    assert list(facts) == ["fact", "chitchat", "overall"]
-    assert facts["chitchat"] == {"n": 1, "silent": {"mean": 1.0, "low": 1.0, "high": 1.0}}
-    assert facts["overall"]["n"] == 2 and facts["overall"]["context_precision"]["mean"] == 1.0
-    assert context_figures([])["overall"].metrics == {}

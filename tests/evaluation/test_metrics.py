@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
 import pytest
@@ -11,7 +10,6 @@ from tests.evaluation.metrics import (
     FoundEvidence,
     RetrievalScore,
     gold_lines,
-    paired,
     score,
 )
 from tests.evaluation.report import as_json, difference, report
@@ -59,14 +57,6 @@ def test_ranks() -> None:
     assert found["mrr@10"] == 0.5
     assert found["ndcg@10"] == pytest.approx((1 / 1.58496 + 1 / 2.32193) / (1 + 1 / 1.58496), rel=1e-4)
     assert (found["note_recall@1"], found["note_recall@5"], found["line_recall@5"]) == (0.0, 1.0, 1.0)
-
-
-def test_a_difference_that_is_chance_is_not_sure_and_one_that_is_none_is() -> None:
-    chance = random.Random(1)
-    before = [chance.random() for _ in range(200)]
-    assert not paired(before, [value + chance.uniform(-0.2, 0.2) for value in before]).excludes_zero
-    assert paired(before, [value + 0.05 for value in before]).excludes_zero
-    assert not paired(before, before).excludes_zero
 
 
 def test_a_report_by_category() -> None:

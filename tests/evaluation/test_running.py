@@ -92,14 +92,6 @@ def test_the_budget_of_memory_recall_pays_for_its_frame(site: Site) -> None:
     assert 100 < recalled.tokens[200] <= 200
 
 
-def test_a_kept_index_answers_as_a_new_one_and_follows_the_set(site: Site) -> None:
-    first, second = ([answer.hits for answer in site.run()] for _ in range(2))
-    assert first == second
-    assert {file.stem for file in site.state.glob("my-set-1/vault/**/*.md")} == set(SENTENCES)
-    site.write("notes/deploy.md", f"# About\n\n{SENTENCES['deploy']}\nAnd more.\n")
-    assert "And more." in site.run()[1].hits[0].text
-
-
 def test_what_an_agent_is_shown_with_prompts(site: Site) -> None:
     entries = (
         "## 09:00 one\n\n- The queue was full of old letters.\n\n## 10:00 two\n\n- Deploys run after lunch, but not"

@@ -42,14 +42,6 @@ def test_a_set_is_read(tmp_path: Path) -> None:
     assert set(found.lengths()) == {"", "one"}
 
 
-def test_figures_of_others_come_along(tmp_path: Path) -> None:
-    overall = {"categories": {"overall": {"evidence@500tok": 0.5}}}
-    told = {"sets": {"mine": {"bm25": overall, "odd": {}}}, "reference": {"sets": {"mine": {"core": overall}}}}
-    folder = a_set(tmp_path / "mine", GOOD)
-    (tmp_path / "baselines.json").write_text(json.dumps(told))
-    assert list(read_set(folder).baselines) == ["bm25", "reference/core"]
-
-
 @pytest.mark.parametrize(
     ("row", "said"),
     [

@@ -244,13 +244,6 @@ async def test_a_change_during_a_commit_is_not_lost(tmp_path: Path) -> None:
     assert list(UncommittedFiles(tmp_path / "uncommitted").snapshot()) == ["a.md"]
 
 
-async def test_a_full_disk_is_no_reason_to_refuse_a_note(tmp_path: Path) -> None:
-    pending = UncommittedFiles(tmp_path / "a-file" / "uncommitted")
-    (tmp_path / "a-file").touch()
-    pending.add(NotePath("a.md"))
-    assert len(pending) == 1
-
-
 async def test_the_past_of_a_note_wherever_it_has_been(repo: World) -> None:
     async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA)

@@ -221,40 +221,6 @@ class TestIndexMachine(IndexMachine.TestCase):
         monkeypatch.setattr(row_writer, "GONE_KEPT", 4)
 
 
-def test_the_running_index_equals_one_rebuilt_from_scratch(tmp_path: Path) -> None:
-    """The same notes, once with a history of edits and once applied at one go, rank the same."""
-    rng = np.random.default_rng(5)
-    grown, rebuilt = SqliteIndex(tmp_path / "grown"), SqliteIndex(tmp_path / "rebuilt")
-    final = {}
-    number = grown.begin("f", "m", DIMENSION).number
-    for step in range(300):
-        path = f"{rng.integers(40)}.md"
-        upsert = make_upsert(
-            path, [" ".join(rng.choice(WORDS, 6)) + f" {step} {at}" for at in range(rng.integers(1, 6))]
-        )
-        if step % 7 == 0 and path in final:
-            grown.apply(number, [Delete(NotePath(path))])
-            del final[path]
-        else:
-            grown.apply(number, [upsert])
-            final[path] = upsert
-    rebuilt.begin("f", "m", DIMENSION)
-    rebuilt.apply(1, list(final.values()))
-    answers = []
-    for index in (grown, rebuilt):
-        while waiting := index.missing_vectors(1, 100):
-            index.put_vectors(1, [key for key, _ in waiting], np.stack([vector_of(text) for _, text in waiting]))
-        index.activate(1, None)
-        retrievers = [index.lexical, partial(index.lexical, by="section")]
-        found = [retriever([word], 1000, Filters()) for retriever in retrievers for word in [*WORDS, "299", "3"]]
-        found += [index.dense(vector_of(word), 1000, Filters()) for word in WORDS]
-        passages = index.get({row.chunk_id for rows in found for row in rows})
-        place = {number: (passage.note.path, passage.ordinal) for number, passage in passages.items()}
-        answers.append([sorted((round(row.score, 5), *place[row.chunk_id]) for row in rows) for rows in found])
-        index.close()
-    assert answers[0] == answers[1]
-
-
 def test_most_dead_vectors_leave_the_sidecar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "FLUSH_ROWS", 5)
     index = SqliteIndex(tmp_path)

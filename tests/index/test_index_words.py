@@ -33,15 +33,6 @@ def index(tmp_path_factory: pytest.TempPathFactory):
     engine.close()
 
 
-@given(st.lists(ANY_TEXT, max_size=4))
-@settings(max_examples=300, deadline=None)
-def test_no_term_raises_or_hides_another(index: SqliteIndex, terms: list[str]) -> None:
-    found = texts_of(index, index.lexical([*terms, "alpha"], 10, Filters()))
-    assert "alpha beta" in found
-    index.lexical([*terms, "alpha"], 10, Filters(), by="section")
-    assert set(index.frequencies(terms)) == set(terms)
-
-
 @given(ANY_TEXT)
 @settings(max_examples=200, deadline=None)
 def test_whatever_is_written_is_found_by_its_own_words(index: SqliteIndex, text: str) -> None:

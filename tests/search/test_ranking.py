@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,15 +64,3 @@ def test_only_what_may_still_come_among_the_best_is_read() -> None:
     best, _ = best_of(scores, 6, read=reading, weighed=lambda found: ordered(scores, {}, found), most=0.2)
     assert [each.passage.chunk_id for each in best] == [0, 1, 2, 3, 4, 5]
     assert len(read) in range(FIRST_READ * 6, 28)
-
-
-def test_what_is_gone_by_now_is_said() -> None:
-    scores: dict[int, Any] = {1: 1.0, 2: 0.9}
-    best, whole = best_of(
-        scores,
-        6,
-        read=lambda _: {1: passage(1, "a")},
-        weighed=lambda found: ordered(scores, {}, found),
-        most=MOST,
-    )
-    assert ([each.passage.chunk_id for each in best], whole) == ([1], False)

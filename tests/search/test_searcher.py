@@ -12,8 +12,6 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
@@ -23,7 +21,7 @@ from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Etag, Filters, NotePath, NoteState, SearchResult
 from mcp_memory.search.searcher import SearchConfig, Searcher
-from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
+from mcp_memory.text.chunking.chunker import ChunkingConfig
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.note_file import Layout, read_note
 from tests.support.searching import ALL, NOW, searcher
@@ -460,15 +458,6 @@ class TestPassages:
         talk = upsert("talk.md", "## 2023-05-08\n\n- Ada (9:00): Tea?\n- Bob: No.\n- Ada: Why?\n- Bob: It is late.\n")
         assert [each.embedded_text for each in talk.chunks][:2] == ["- Ada (9:00): Tea?", "- Bob: No."]
         assert set(talk.places.values()) == {"2023-05-08"}
-
-    @given(st.text(st.sampled_from("# \n-ab:1`"), max_size=200), st.booleans())
-    def test_every_chunk_has_its_place(self, text: str, log: bool) -> None:
-        path = "memory/2023-05-08.md" if log else "a.md"
-        made = upsert(path, text)
-        assert [each.chunk for each in made.chunks] == cut(text, 0, ChunkingConfig(), log=log).chunks
-        for each in made.chunks:
-            assert made.places[each.chunk.section].endswith("\n".join(each.chunk.headings))
-
 
 async def test_meaning_is_found_without_a_common_word(tmp_path: Path, model_cache: Path) -> None:
     """The real model: the question shares no word with its answer."""

@@ -103,23 +103,6 @@ def test_other_methods_and_routes(wire: Wire, method: str, route: str):
     assert answer.status in expected, answer
 
 
-def test_wrong_types_on_our_own_interface_name_the_argument(daemon: Running, wire: Wire):
-    wrong = [
-        ("search", {}, "Missing `query`."),
-        ("search", {"query": "x", "kinds": {"fix": 1}}, "`kinds` must be a list of strings"),
-        ("search", {"query": "x", "colour": 1}, "Unknown argument `colour`."),
-        ("restore", {"target": 5}, "`target` must be a string"),
-        ("adopt", {"path": []}, "`path` must be a string"),
-        ("status", {"verbose": True}, "Unknown argument `verbose`."),
-        ("nothing", {}, "unknown operation 'nothing'"),
-    ]
-    for operation, arguments, advice in wrong:
-        answer = wire.api(operation, arguments, token=daemon.token("cli"))
-        assert answer.status == 400, (operation, arguments, answer)
-        assert advice in answer.json["message"]
-    assert wire.api("search", {"query": "x", "limit": None}).status == 200, "null counts as not given"
-
-
 def test_the_log_knows_nothing_of_it(daemon: Running, wire: Wire):
     for body in MALFORMED.values():
         wire.send("POST", "/mcp", body, MCP_Protocol_Version="2025-06-18")

@@ -238,32 +238,11 @@ def test_cuts_do_not_split_what_the_eye_sees_as_one():
         assert piece.count(family) * len(family) == len(piece)
 
 
-def test_huge_notes():
-    line = "word " * 1_000_000
-    assert len(texts(line)) == chunker.MAX_CHARS / ENTRY.max_chars
-    assert len(texts("# heading\n" * 100_000)) > 1000
-    assert len(texts("日本語" * 300_000)) > 500
-    assert len(texts("- a\n\n# h\n\n" * 100_000)) < 2 * chunker.FINE_CHUNKS
-
-
 # -- limits ----------------------------------------------------------------------------------------------------------
 
 
 LIMITED = "".join(f"## part {n}\n\nword{n} stands here\n\n" for n in range(60))
 LIMITED_LOG = "# D\n\n" + "".join(f"## 10:{n:02} part {n}\n\n- word{n} one\n- two\n\n" for n in range(60))
-
-
-@pytest.mark.parametrize("config", [ENTRY, WINDOW])
-def test_behind_the_fine_chunks_come_plain_pieces_that_hold_all_the_rest(config, monkeypatch):
-    fine = cut(LIMITED, 0, config, log=False).chunks
-    monkeypatch.setattr(chunker, "FINE_CHUNKS", 7)
-    few = check(LIMITED, 0, config, log=False)
-    assert few[:7] == fine[:7]
-    assert len(few) < len(fine)
-    text = "\n".join(each.text for each in few)
-    assert all(f"word{n} stands here" in text for n in range(60))
-    assert few[7].headings == fine[7].headings
-    assert cut(LIMITED, 0, config, log=False).end == len(LIMITED)
 
 
 @pytest.mark.parametrize("config", [ENTRY, WINDOW])
@@ -275,16 +254,6 @@ def test_in_a_log_they_never_reach_across_two_entries(config, monkeypatch):
     bounded = cut(LIMITED_LOG, 0, config, log=True)
     assert bounded.chunks == found[:20]
     assert bounded.end == found[20].start
-
-
-@pytest.mark.parametrize(("limit", "value"), [("MAX_CHARS", 1000), ("MAX_LINES", 100)])
-@pytest.mark.parametrize("config", [ENTRY, WINDOW])
-def test_a_longer_text_is_cut_as_if_it_ended_at_the_limit(limit, value, config, monkeypatch):
-    monkeypatch.setattr(chunker, limit, value)
-    found = cut(LIMITED, 0, config, log=False)
-    size = len(LIMITED[: found.end]) if limit == "MAX_CHARS" else LIMITED.count("\n", 0, found.end)
-    assert value // 2 <= size <= value
-    assert found.chunks == cut(LIMITED[: found.end], 0, config, log=False).chunks
 
 
 def test_a_longer_log_keeps_whole_entries_so_that_a_forgotten_one_stays_forgotten(monkeypatch):

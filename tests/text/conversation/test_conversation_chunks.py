@@ -177,12 +177,6 @@ def test_a_leaf_needs_some_room() -> None:
         chunk_conversation([], MIN_TOKENS - 1)
 
 
-def test_a_huge_message_takes_time_that_grows_with_it_alone() -> None:
-    chunks = chunk_conversation(turns_of("a\n" * 500_000 + "```\n" + "b\n" * 500_000))
-    assert sum(chunk.content.count("a\n") for chunk in chunks) == 500_000
-    assert sum(chunk.content.count("b\n") for chunk in chunks) == 500_000
-
-
 MARKDOWN = st.lists(
     st.sampled_from(
         ["word ", "two words. ", "\n", "\n\n", "```", "```py\n", "~~~\n", "- ", "1. ", "# ", "> ", "  ", "\t", "| a |",
@@ -223,16 +217,6 @@ def test_no_word_is_lost(messages: list[dict], max_tokens: int) -> None:
 def letters(text: str) -> str:
     """Without white space and without the marks of fences, which a cut adds to."""
     return re.sub(r"[`~]{3,}[ \t]*[^\s`]{0,20}|\s+", "", text)
-
-
-@pytest.mark.parametrize("mark", ["`", "~"])
-@pytest.mark.parametrize("marks", [4050, 8190, 20_000, 100_000])
-def test_a_fence_of_thousands_of_marks_ends_and_is_not_repeated_in_each_leaf(mark: str, marks: int) -> None:
-    text = "Look:\n\n" + mark * marks + "\n" + "code\n" * 2000 + mark * marks + "\nDone."
-    chunks = chunk_conversation(turns_of(text))
-    assert all(count_tokens(chunk.content) <= CHUNK_TOKENS for chunk in chunks)
-    assert sum(len(chunk.content) - 2 * chunk.content.count("\n") for chunk in chunks) <= GROWTH * len(text)
-    assert "".join(told(chunks)).count(mark) >= 2 * marks
 
 
 GROWTH = 1.2
