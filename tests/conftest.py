@@ -28,7 +28,7 @@ FAST = frozenset({
     "engine/test_known_kinds", "engine/test_projects", "engine/test_taken_back", "engine/test_update",
     "hooks/test_heartbeat", "hooks/test_news", "index/test_index_contract", "index/test_vectors",
     "recall/test_briefing", "recall/test_cutoff", "recall/test_note_list", "recall/test_withdrawals",
-    "search/test_confidence", "search/test_fusion", "search/test_note_lookup", "search/test_ranking",
+    "search/test_fusion", "search/test_note_lookup", "search/test_ranking",
     "search/test_relevance", "storage/test_contract", "storage/test_filesystem",
     "vault/test_change_journal", "vault/test_note_file", "vault/test_ownership", "vault/test_privacy",
     "vault/test_tombstones",

@@ -9,7 +9,6 @@ import pytest
 from mcp_memory.core.argument_types import Field, fields_of, read_arguments
 from mcp_memory.core.requests import AppendRequest, RecallRequest, SearchRequest
 from mcp_memory.errors import InvalidInput
-from tests.support.world import World
 
 FACTS = {"max_append_bytes": 1_000_000, "kinds": "note", "phases": "plan", "budget_tokens": 1, "start_budget_tokens": 2}
 
@@ -70,14 +69,3 @@ def test_a_thousand_unknown_arguments_make_no_long_answer() -> None:
     with pytest.raises(InvalidInput) as refused:
         read_arguments([Field("query", str, None)], {f"{n}" * 1000: n for n in range(1000)}, {})
     assert len(str(refused.value)) < 2000
-
-
-@pytest.mark.anyio
-async def test_operations_take_them_too(world: World) -> None:
-    async with world.engine() as engine:
-        note = {"content": "The kiln fires at 1,200 degrees.", "kind": "fact", "tags": '["clay","kiln"]', "title": None}
-        stored = await engine.perform("append", note)
-        for filters in ({"tags": "kiln"}, {"kinds": "fact", "limit": "3"}, {"tags": "#clay #kiln", "kinds": None}):
-            found = await engine.perform("search", {"query": "kiln", **filters})
-            assert [hit["id"] for hit in found["hits"]] == [stored["id"]]
-        assert "1,200" in (await engine.perform("recall", {"ids": stored["id"], "budget_tokens": "500"}))["text"]
