@@ -22,7 +22,7 @@ _ALNUM = string.ascii_letters + string.digits
 _ALPHABETS = {
     "a": _ALNUM, "x": "0123456789abcdef", "u": string.ascii_uppercase + string.digits, "w": _ALNUM + "_-",
     "d": string.digits, "b": _ALNUM + "+/", "l": string.ascii_lowercase + string.digits,
-    "t": string.ascii_uppercase + "234567", "p": _ALNUM + "!#%&+*?=~",
+    "c": string.ascii_letters, "t": string.ascii_uppercase + "234567", "p": _ALNUM + "!#%&+*?=~",
 }  # fmt: skip
 MISSED = {
     "c# user secrets", "csv",
@@ -33,7 +33,7 @@ MISSED = {
 def _some(alphabet: str, length: int) -> str:
     while True:
         value = "".join(_DICE.choice(_ALPHABETS[alphabet]) for _ in range(length))
-        if alphabet == "d" or (any(map(str.isdigit, value)) and value[0].isalnum() and value[-1].isalnum()):
+        if alphabet in "cd" or (any(map(str.isdigit, value)) and value[0].isalnum() and value[-1].isalnum()):
             return value
 
 
