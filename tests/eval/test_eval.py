@@ -35,6 +35,7 @@ PART = {"locomo-dev": ("conv-26/", "conv-30/"), "docs-dev": ("docs/httpx/", "doc
 
 OF_PART = {"locomo-dev": (0.870, 0.908, 0.944), "docs-dev": (0.754, 0.902, 0.934)}
 
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_evidence_found(name: str, tmp_path: Path, model_cache: Path) -> None:
     if not (SETS / name / "queries.jsonl").is_file():

@@ -374,6 +374,7 @@ class TestAnyQuestion:
     async def test_only_stop_words_are_looked_for_after_all(self, find: Callable[..., Any]) -> None:
         assert (await find("then the to", mode="keyword")).hits
 
+
 class Asked(SqliteIndex):
     """A real index that counts how often its retrievers are asked."""
 
@@ -458,6 +459,7 @@ class TestPassages:
         talk = upsert("talk.md", "## 2023-05-08\n\n- Ada (9:00): Tea?\n- Bob: No.\n- Ada: Why?\n- Bob: It is late.\n")
         assert [each.embedded_text for each in talk.chunks][:2] == ["- Ada (9:00): Tea?", "- Bob: No."]
         assert set(talk.places.values()) == {"2023-05-08"}
+
 
 async def test_meaning_is_found_without_a_common_word(tmp_path: Path, model_cache: Path) -> None:
     """The real model: the question shares no word with its answer."""

@@ -15,6 +15,8 @@ from mcp_memory.storage.filesystem import FilesystemBackend
 from tests.storage.refusing import RefusingRenames
 
 WRITES = 3000 if os.environ.get("MCP_MEMORY_EXHAUSTIVE") else 300
+
+
 class Editor(threading.Thread):
     """Saves as fast as it can, reading nothing, as one with a stale buffer does; remembers each save."""
 
