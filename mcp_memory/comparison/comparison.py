@@ -31,8 +31,8 @@ SAME = Closeness(words=0.8, cosine=0.9)
 """The closeness of texts that say the same. Lower values would mistake statements of one form about two things for each
 other ("staging listens on port 5433", "production …")."""
 SAME_IN_REVIEW = Closeness(words=0.8, cosine=0.65, common=0.25)
-"""The same, for texts that a person sees before anything is stored. Chosen in `tests/eval/ninety_days`, so that no
-wrong pair passes and 51 of 90 right ones do."""
+"""The closeness of texts that say the same, if a person sees them before anything is stored. Chosen in
+`tests/eval/ninety_days`, so that no wrong pair passes and 51 of 90 right ones do."""
 CONTAINED = Closeness(words=0.6, cosine=0.85)
 """The closeness from which one text contains another, which may be shorter."""
 SIMILAR_WORDS = 0.5
@@ -92,8 +92,8 @@ class Comparison:
 
     @property
     def containment(self) -> float:
-        """The closeness with which the older text contains the newer one; 0 if it doesn't, or lacks one of its numbers,
-        dates and identifiers. Names may be spelled differently."""
+        """The closeness with which the older text contains the newer text; 0 if it doesn't contain the newer text, or
+        lacks one of its numbers, dates and identifiers. Names may be spelled differently."""
         share = len(self._new.words & self._old.words) / (len(self._new.words) or 1)
         cosine = self._cosine()
         if share < CONTAINED.words and cosine < CONTAINED.cosine:

@@ -99,10 +99,12 @@ class NearNotes:
 
     async def holder(self, text: str) -> Holder | None:
         """Return the note or candidate that best contains a statement, notes first. Raises like `nearest`."""
-        held = [(near, near.compare(text).containment) for near in await self.nearest(text)]
-        held = [(near, closeness) for near, closeness in held if closeness]
-        held.sort(key=lambda pair: (pair[0].is_waiting, -pair[1]))
-        return next((Holder(near.passage.shown_id, near.passage.note.path, near.is_waiting) for near, _ in held), None)
+        best, closest = None, 0.0
+        for near in sorted(await self.nearest(text), key=lambda near: near.is_waiting):
+            closeness = near.compare(text).containment
+            if closeness > closest and (best is None or best.is_waiting == near.is_waiting):
+                best, closest = near, closeness
+        return best and Holder(best.passage.shown_id, best.passage.note.path, best.is_waiting)
 
     async def _advise(self, look: Callable[[], list[T]]) -> list[T]:
         try:

@@ -28,7 +28,7 @@ PROMOTABLE = frozenset({"preference", "decision", "lesson", "fact"})
 
 @dataclass(slots=True)
 class _Read:
-    """What was said in logs and sessions, and the days of these."""
+    """The sentences of logs and sessions, and the days of these logs and sessions."""
 
     said: list[Said] = field(default_factory=list[Said])
     days: set[date] = field(default_factory=set[date])
