@@ -15,15 +15,15 @@ from mcp_memory.index.config import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.jobs.config import JobsConfig
 from mcp_memory.models import constant
-from mcp_memory.recall.config import RecallConfig
+from mcp_memory.recall.config import SHIPPED_PHASES, RecallConfig
 from mcp_memory.runtime.paths import vault_folder
 from mcp_memory.settings.limits import check_limits
 from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS, read_raw_settings
 from mcp_memory.settings.state import StateFolder
-from mcp_memory.settings.tables import build_dataclass, to_plain
+from mcp_memory.settings.tables import build_dataclass, fill_in, to_plain
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking.config import ChunkingConfig
-from mcp_memory.vault.config import KindConfig, VaultConfig
+from mcp_memory.vault.config import SHIPPED_KINDS, KindConfig, VaultConfig
 
 PREFERRED_PORT = 8423
 
@@ -120,6 +120,8 @@ def load(
         name: build_dataclass(section, raw.table(name), f"{name}.", raw.origin) for name, section in of_features.items()
     }
     tree = {name: table for name, table in raw.tree.items() if name not in features}
+    tree["kinds"] = fill_in(tree.get("kinds", {}), SHIPPED_KINDS)
+    tree["recall"] = {**raw.table("recall"), "phases": fill_in(raw.table("recall").get("phases", {}), SHIPPED_PHASES)}
     settings: Settings = build_dataclass(Settings, tree, "", raw.origin, skip=_ORIGIN, others=features)
     settings = replace(settings, features=features)
     path = Path(raw.file) if raw.file else None

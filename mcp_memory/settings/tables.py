@@ -100,6 +100,17 @@ def _number(value: Any, hint: type[int] | type[float], key: str, origin: Origin)
     raise invalid_value(key, value, f"{wanted}, 0 or more", origin)
 
 
+def fill_in(table: Any, shipped: Mapping[str, Any]) -> Any:
+    """Give each entry of a table that changes a shipped one the values that it leaves out. `shipped`: dataclasses."""
+    if not isinstance(table, dict):
+        return table
+    filled = dict(cast("dict[str, Any]", table))
+    for name, entry in filled.items():
+        if name in shipped and isinstance(entry, dict):
+            filled[name] = {**to_plain(shipped[name]), **entry}
+    return filled
+
+
 def to_plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_plain(getattr(value, f.name)) for f in fields(value) if is_setting(f)}

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from mcp_memory.runtime.paths import PREFIX, config_file, state_folder, state_ho
 from mcp_memory.settings import limits
 from mcp_memory.settings.settings import Settings, as_tree, load, shipped
 from mcp_memory.settings.state import StateFolder
+from mcp_memory.vault.config import SHIPPED_KINDS
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -184,6 +185,22 @@ def test_every_key_of_the_default_file_is_explained():
                 unexplained.append(key)
     # Obvious beside its neighbours.
     assert set(unexplained) <= {"timeout_s"}
+
+
+def test_a_change_of_a_shipped_phase_or_kind_keeps_what_it_does_not_name(tmp_path: Path):
+    text = """[recall.phases]
+prompt = { budget_tokens = 500 }
+debug = { kinds = [], least_share = 0 }
+[kinds]
+task = { folder = "todo" }
+log = { about = "the diary" }
+"""
+    settings = loaded(text, tmp_path)
+    prompt, debug = settings.recall.phases["prompt"], settings.recall.phases["debug"]
+    assert prompt == replace(SHIPPED_PHASES["prompt"], budget_tokens=500)
+    assert debug == replace(SHIPPED_PHASES["debug"], kinds=(), least_share=0)
+    assert settings.kinds["task"] == replace(SHIPPED_KINDS["task"], folder="todo")
+    assert settings.kinds["log"] == replace(SHIPPED_KINDS["log"], about="the diary")
 
 
 def test_ones_own_phase_is_added_to_the_shipped_ones(tmp_path: Path):
