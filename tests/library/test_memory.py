@@ -172,7 +172,7 @@ def test_the_lock_is_held_until_it_is_closed(place: Place) -> None:
 
 
 def test_a_change_in_an_editor_is_seen(place: Place) -> None:
-    with Memory.open(place.vault, watch__debounce_s=0.05) as memory:
+    with Memory.open(place.vault) as memory:
         (place.vault / "plan.md").write_text("# Plan\n\nWe sail on Friday.\n")
         waiting = threading.Event()
         for _ in range(400):
