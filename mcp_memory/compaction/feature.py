@@ -72,12 +72,8 @@ class TopicOperations:
         self._compactor = compactor
 
     async def compact(self, request: CompactRequest) -> Payload:
-        """File notes now, show the plan with `dry_run`, or undo a run."""
-        run, topic = request.undo, request.topic
-        if run is not None and (request.dry_run or topic is not None):
-            raise InvalidInput("undo beside dry_run or topic", hint="pass undo alone")
-        if run is not None:
-            return asdict(await self._core.runs.undo(run))
+        """File notes now, or show the plan with `dry_run`."""
+        topic = request.topic
         await self._core.indexing.sweeper.reconcile()
         note = await self._embed()
         if request.dry_run:

@@ -6,9 +6,8 @@ from dataclasses import KW_ONLY, dataclass
 
 @dataclass(frozen=True, slots=True)
 class CompactRequest:
-    """Fresh notes to file under topics, of one `topic` or all; or a run to `undo`."""
+    """Fresh notes to file under topics, of one `topic` or all."""
 
-    undo: str | None = None
     dry_run: bool = False
     topic: str | None = None
 

@@ -329,9 +329,9 @@ class JobsRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """A decision about a candidate. `verb`: accept, merge (`into` another note), drop, or undo what was stored at once.
-    Accepting may set another `content`, `kind` or `project` ("" for none). `supersede` replaces the note `into`, or
-    else the note that the candidate contradicts."""
+    """A decision about a candidate. `verb`: accept, merge (`into` another note), or drop. Accepting may set
+    another `content`, `kind` or `project` ("" for none). `supersede` replaces the note `into`, or else the note that
+    the candidate contradicts."""
 
     verb: str
     target: str

@@ -30,7 +30,9 @@ def build(core: Core) -> Feature:
     core.search.answers_at[CLAIMS] = claims.search
     files = DreamFiles(core.vault, core.indexing.writer, core.config.state / "dreams")
     forget = partial(forget_as, core, Caller(DREAM, is_person=True))
-    dreams = DreamOperations(core, Dreamer(core, files, DreamSources(core), partial(append_for_source, core), forget))
+    dreamer = Dreamer(core, files, DreamSources(core), partial(append_for_source, core), forget)
+    core.runs.others.append(dreamer)
+    dreams = DreamOperations(core, dreamer)
     pages = Organizer(core, answers.base, files)
     archivist = Archivist(core)
     zone, times = core.vault.layout.tz, core.config.jobs

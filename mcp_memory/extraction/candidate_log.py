@@ -26,11 +26,11 @@ class CandidateOutcome(StrEnum):
     ACCEPTED = "accepted"
     DROPPED = "dropped"
     MERGED = "merged"
-    UNDONE = "undone"
 
 
-REJECTED = frozenset({CandidateOutcome.DROPPED, CandidateOutcome.UNDONE})
 STORED_UNREVIEWED = frozenset({CandidateOutcome.ACTIVE, CandidateOutcome.ANNOUNCED})
+FORGETTABLE = STORED_UNREVIEWED | {CandidateOutcome.ACCEPTED, CandidateOutcome.DROPPED}
+"""The outcomes of candidates that were rejected if their note is forgotten now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from mcp_memory.comparison.comparison import say_the_same
 from mcp_memory.comparison.other_value import Contradiction, NoteText
 from mcp_memory.comparison.overtaken import replacement
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog
+from mcp_memory.extraction.candidate_log import FORGETTABLE, CandidateLog
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import Contrary, StatedText
@@ -24,6 +24,7 @@ from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.draft import MAX_WORD
+from mcp_memory.vault.succession.retirement import retired_at
 from mcp_memory.vault.vault import Vault
 
 REPLACES = 0.2
@@ -73,7 +74,7 @@ def find_replaced(
 
 @dataclass(frozen=True, slots=True)
 class RejectedCandidate:
-    """A candidate that you dropped or undid; `at` is in seconds since the epoch."""
+    """A candidate that you dropped or forgot; `at` is in seconds since the epoch."""
 
     text: str
     at: float
@@ -87,10 +88,13 @@ class RejectedCandidate:
 def rejected_candidates(log: CandidateLog, index: Index, vault: Vault) -> list[RejectedCandidate]:
     """Return the latest readable rejections."""
     found: list[RejectedCandidate] = []
-    for entry in log.with_outcomes(REJECTED)[-MAX_REJECTED:]:
-        for record in index.note_by_id(entry.id):
-            with suppress(McpMemoryError):  # the note is gone or was just moved: its id is enough to exclude it
-                found.append(RejectedCandidate(vault.read(record.path).body.strip(), entry.at))
+    known = ((entry, note) for entry in log.with_outcomes(FORGETTABLE) for note in index.note_by_id(entry.id))
+    forgotten = [(entry, note) for entry, note in known if note.state is NoteState.DELETED]
+    for entry, note in forgotten[-MAX_REJECTED:]:
+        with suppress(McpMemoryError):  # the note is gone or was just moved: its id is enough to exclude it
+            file = vault.read(note.path)
+            at = retired_at(file)
+            found.append(RejectedCandidate(file.body.strip(), at.timestamp() if at else entry.at))
     return found
 
 

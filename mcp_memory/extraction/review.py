@@ -3,6 +3,8 @@
 from contextlib import suppress
 from typing import cast
 
+from ulid import ULID
+
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import ReviewItem
 from mcp_memory.core.requests import ReviewRequest
@@ -23,6 +25,8 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import make_title
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.config import LOG
+from mcp_memory.vault.journals.change_journal import DECISION, acting
+from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile, file_stem
 
 MAX_ITEMS = 10_000
@@ -45,8 +49,9 @@ class Review:
         self._clock = core.clock
 
     async def review(self, request: ReviewRequest) -> Payload:
-        """Carry out a decision, and describe the note that it changed."""
-        record = await self._decide(request)
+        """Carry out a decision, and describe the note that it changed. `undo` takes a whole decision back."""
+        with acting(Caller(run=f"{DECISION}-{ULID()}")):
+            record = await self._decide(request)
         behind = why_behind(self._core, record.path)
         done = {"id": record.id, "path": record.path, "title": record.title, "kind": record.kind}
         return done | ({"behind": behind} if behind else {})
@@ -65,10 +70,8 @@ class Review:
                 return await self.merge(target, request.into, etag)
             case "drop":
                 return await self.drop(target, etag)
-            case "undo":
-                return await self.undo(target)
             case verb:
-                raise InvalidInput(f"unknown verb {verb[:40]!r}", hint="accept, merge, drop or undo")
+                raise InvalidInput(f"unknown verb {verb[:40]!r}", hint="accept, merge or drop")
 
     async def waiting(self) -> list[ReviewItem]:
         """Return candidates by score, latest first, then notes stored without review, latest first."""
@@ -118,21 +121,10 @@ class Review:
         return file.record
 
     async def drop(self, target: str, etag: str | None) -> NoteRecord:
-        """Forget a candidate; it isn't proposed again."""
+        """Forget a candidate, or a note that was stored without review; it isn't proposed again."""
         path = (await self._lookup.find(target))[0]
         await in_thread(lambda: self._candidate(path, etag), deadline_s=LOOK_S, what="reading it")
         return await self._forget(path, "dropped in review", CandidateOutcome.DROPPED)
-
-    async def undo(self, target: str) -> NoteRecord:
-        """Forget a note that was stored without review; it isn't proposed again."""
-        path = (await self._lookup.find(target))[0]
-        file = await in_thread(lambda: self._vault.read(path), deadline_s=LOOK_S, what="reading it")
-        known = self._log.find(file.record.id)
-        if known is None or known.outcome not in {*STORED_UNREVIEWED, CandidateOutcome.ACCEPTED}:
-            raise InvalidInput(
-                f"{target} did not become active through a transcript", hint=f"mcp-memory forget {target}"
-            )
-        return await self._forget(path, "undone in review", CandidateOutcome.UNDONE)
 
     async def _index_written(self, file: NoteFile) -> None:
         """Index a file that was already written. If this fails, the next sweep does it."""

@@ -41,7 +41,7 @@ class VaultStatus:
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
     """The outcome of a compaction. `done` has a line for each job, `left` the remaining jobs with the reason. `waiting`
-    is the number of fresh notes. To undo it: `mcp-memory compact --undo RUN`. `note`: the reason why notes wait for a
+    is the number of fresh notes. To undo it: `mcp-memory undo RUN`. `note`: the reason why notes wait for a
     model, if they do."""
 
     run: str

@@ -131,7 +131,7 @@ class JobRunner:
             if count:
                 raise Refused(
                     f"the later run {later} has changed {counted(count, 'file')} of this one",
-                    hint=f"undo that one first: mcp-memory compact --undo {later}",
+                    hint=f"undo that one first: mcp-memory undo {later}",
                 )
 
     async def _undo_job(self, run: str, entry: JobEntry, pages: Mapping[str, str]) -> list[str]:

@@ -153,6 +153,11 @@ class RunJournal:
                 continue
         return list(found.values())
 
+    def can_undo(self, run: str) -> bool:
+        """Return whether any job of this run isn't undone yet."""
+        entries = self.read_run(run) if run in self.list_runs() else []
+        return any(entry.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED} for entry in entries)
+
     def read_all_runs(self) -> list[tuple[str, list[JobEntry]]]:
         """Return all runs with their jobs, oldest first."""
         return [(run, self.read_run(run)) for run in self.list_runs()]

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
+from typing import Protocol
 
 from mcp_memory.errors import Refused
 from mcp_memory.index.base import Index
@@ -19,8 +20,21 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.vault import Vault
 
 
+class UndoableRuns(Protocol):
+    """Runs that keep their own record of what they changed."""
+
+    def can_undo(self, run: str) -> bool:
+        """Return whether this is such a run and anything of it can be undone. Reads the disk."""
+        ...
+
+    async def undo(self, run: str) -> RunReport:
+        """Undo a run. The report names what has changed since; it stays."""
+        ...
+
+
 class JournaledRuns:
-    """The runs of one vault. `after_undo` is called with the report of each undone run, before the lock is released."""
+    """The runs of one vault. `others` are runs that a feature records. `after_undo` is called with the report of each
+    undone run, before the lock is released."""
 
     def __init__(
         self,
@@ -45,6 +59,7 @@ class JournaledRuns:
             lambda path: index.note(path) is not None,
             lambda path: {one.source for one in index.links_to(path)[0]},
         )
+        self.others: list[UndoableRuns] = []
         self.after_undo: list[Callable[[RunReport], Awaitable[None]]] = []
 
     @asynccontextmanager
@@ -73,10 +88,17 @@ class JournaledRuns:
         async with self.in_background() as may_run:
             return await self._relocate(steps, about) if may_run else None
 
+    def can_undo(self, run: str) -> bool:
+        """Return whether anything of a run, here or in `others`, can be undone. Reads the disk."""
+        return self.journal.can_undo(run) or any(runs.can_undo(run) for runs in self.others)
+
     async def undo(self, run: str) -> RunReport:
         """Undo a run, latest job first. The report names files that have changed since; they stay.
 
         Raises NotFound, Busy, Refused for notes that a later run has moved, and the errors of `relocate`."""
+        for runs in self.others:
+            if await in_thread(partial(runs.can_undo, run), what="reading the journal"):
+                return await runs.undo(run)
         async with self.in_foreground():
             await self.check_ready()
             report = await self.runner.undo_run(run)

@@ -36,10 +36,10 @@ def test_an_edit_and_the_way_back_from_the_archive(place: Place, with_daemon: bo
 
         before = file.read_bytes()
         archived = place.run("archive", note["id"]).ok().out
-        assert archived == f"archived  {note['path']}\n  → mcp-memory archive --undo {note['id'][-6:]}\n"
+        assert archived == f"archived  {note['path']}\n  → mcp-memory undo {note['id'][-6:]}\n"
         assert place.run("search", "--json", "weir").ok().json["hits"] == []
         assert place.run("search", "--json", "--archived", "weir").ok().json["hits"]
-        assert place.run("archive", "--undo", note["id"]).ok().out == f"active  {note['path']}\n"
+        assert place.run("restore", note["id"]).ok().out == f"restored  {note['path']}\n"
         assert file.read_bytes() == before
 
 

@@ -37,7 +37,7 @@ def test_words_that_one_note_has_stand_for_it(served: Place, ids: dict[str, str]
         assert served.run("restore", *words, "--json").ok().json["id"] == ids["red"]
     assert served.run("archive", "red", "buoy", "--json").ok().json["status"] == "archived"
     assert served.run("show", "red", "buoy", "--json").ok().json["id"] == ids["red"], "what is archived can be read"
-    assert served.run("archive", "--undo", "red", "buoy", "--json").ok().json["status"] == "active"
+    assert served.run("restore", "red", "buoy", "--json").ok().json["status"] == "active"
     edited = served.run("edit", "red", "buoy", "--json", stdin=b"The red buoy lies off the long pier.").ok().json
     assert (edited["id"], edited["outcome"]) == (ids["red"], "updated")
     assert served.run("mute", "red", "buoy", "--json").ok().json["id"] == ids["red"]

@@ -37,6 +37,6 @@ def test_what_a_rename_broke_is_shown_repaired_and_taken_back(place: Place):
         assert place.run("lint", "--personal").code == 2
         done = json.loads(place.run("lint", "--fix", "--personal", "--yes", "--json").ok().out)
         assert done["repaired"] == 1 and "fact/the-port.md" in (place.vault / "mine.md").read_text()
-        place.run("compact", "--undo", done["run"]).ok()
+        place.run("undo", done["run"], "--yes").ok()
         assert "fact/a-port.md" in (place.vault / "mine.md").read_text()
         assert place.run("links", "no such note").code == 4

@@ -35,7 +35,7 @@ def said(place: Place, *arguments: str, code: int = 0):
     return json.loads(ran.out)
 
 
-def test_scripts_extract_audit_accept_drop_and_undo(place: Place):
+def test_scripts_extract_audit_accept_and_drop(place: Place):
     with place.started():
         before = said(place, "audit", "talk.jsonl", code=5)
         assert (before["lost"], before["share_lost"]) == (3, 1.0)
@@ -45,8 +45,8 @@ def test_scripts_extract_audit_accept_drop_and_undo(place: Place):
         assert [each["active"] for each in waiting] == [False, False, True] and waiting[0]["source"] == "codex"
         done = said(place, "review", "--accept-all-above", "0.5")["done"]
         assert [each["title"] for each in done] == ["I think we should go with DuckDB."]
-        dropped = said(place, "review", "--drop", waiting[1]["id"], "--undo", taken["active"][0])["done"]
-        assert [each["verb"] for each in dropped] == ["drop", "undo"]
+        dropped = said(place, "review", "--drop", waiting[1]["id"], "--drop", taken["active"][0])["done"]
+        assert [each["verb"] for each in dropped] == ["drop", "drop"]
         told = place.run("audit", "talk.jsonl")
         assert told.code == 5 and "2 of 3 would be lost (67%)" in told.out and "held" in told.out
 
@@ -101,7 +101,7 @@ def test_keys_on_a_terminal(place: Place):
         assert "Traceback" not in typed(place, "review", [INTERRUPT])
         # An unknown key asks again; the decision is dropped, the fact edited, the preference taken back.
         shown = typed(place, "review", "xded", EDITOR=str(editor))
-        for words in ("score 0.50", "stored", "dropped", "accepted", "undone", "0 candidates left"):
+        for words in ("score 0.50", "stored", "dropped", "accepted", "0 candidates left"):
             assert words in shown
         assert "43 minutes" in place.run("search", "export").ok().out
 

@@ -81,7 +81,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
         assert f"{topic['path'].rpartition('/')[2]}: 3 notes under" in told
     assert "1 fresh note waiting: a topic begins with 3 notes that share a subject" in told
     (run,) = stocked.run("compact", "--runs", "--json").ok().json["runs"]
-    assert f"run {run['run']}; to undo it: mcp-memory compact --undo {run['run']}" in told
+    assert f"→ mcp-memory undo {run['run']}" in told
     assert (run["jobs"], run["done"], run["undone"]) == (3, 3, 0)
     facts = run["facts"]
     assert 0 < facts["kept"] <= facts["of"]
@@ -136,12 +136,14 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert CAT in others
     assert [text for text in [*BREAD, *STARS] if told["text"].count(f"[{text}]") != 1] == []
 
-    undone = stocked.run("compact", "--undo", run["run"]).ok().out
+    preview = stocked.run("undo", run["run"])
+    assert preview.code == 5 and "is taken back, with all that this run changed" in preview.out
+    undone = stocked.run("undo", run["run"], "--yes").ok().out
     assert "read by other users" not in stocked.run("doctor").out, "what we made ourselves has the right mode"
     assert undone.count("undone: ") == 3
     assert (files(stocked), folders(stocked)) == (before, places)
     assert f"moved       6 notes  you  undoes {run['run']}" in stocked.run("changes").ok().out
-    assert stocked.run("compact", "--undo", run["run"], "--json").ok().json["done"] == []
+    assert stocked.run("undo", run["run"], "--yes", "--json").ok().json["steps"] == []
     assert "3 jobs: 3 undone" in stocked.run("compact", "--runs").ok().out
     assert stocked.run("recall", "--id", leaf["id"]).ok().out.count(BREAD[0]) >= 1
 
@@ -156,14 +158,14 @@ def test_a_daemon_files_by_itself_and_a_person_for_one_topic(tmp_path: Path, mod
         assert last["about"] == "3 notes filed, 1 page written"
         (row,) = [line for line in place.run("status").ok().out.splitlines() if line.startswith("  topics")]
         assert f"last run {run}: 3 notes filed, 1 page written" in row
-        assert "on its own until you run" in place.run("compact", "--undo", run).ok().out
+        assert "on its own until you run" in place.run("undo", run, "--yes").ok().err
         place.run("compact").ok()
         (topic,) = place.run("tree", "--json").ok().json["topics"]
         assert "nothing to do" in place.run("compact", "--topic", topic["path"]).ok().out
         assert "nothing to do" in place.run("compact", "--topic", topic["path"], "--dry-run").ok().out
         refused = place.run("compact", "--topic", "topics/99-none")
         assert refused.code and "'topics/99-none' is no topic" in refused.err and "mcp-memory tree" in refused.err
-        assert place.run("compact", "--topic", topic["path"], "--undo", run).code
+        assert place.run("compact", "--topic", topic["path"], "--runs").code
 
 
 def test_without_a_daemon_and_topics_within_a_topic(stocked: Place):
@@ -183,7 +185,8 @@ def test_without_a_daemon_and_topics_within_a_topic(stocked: Place):
     below = top["topics"][0]
     note = stocked.run("show", below["leaves"][0]["id"], "--json").ok().json
     assert [topic["path"] for topic in note["in"]] == [top["path"], below["path"]]
-    assert len(stocked.run("compact", "--undo", report["run"], "--json").ok().json["done"]) == 4
+    (step,) = stocked.run("undo", report["run"], "--yes", "--json").ok().json["steps"]
+    assert len(step["report"]["done"]) == 4
     assert (files(stocked), folders(stocked)) == before
 
 
@@ -223,17 +226,15 @@ def test_a_new_note_joins_and_its_topic_is_told_anew(stocked: Place):
 
 def test_errors_say_what_to_do(served: Place):
     """This place knows keywords only."""
-    for command in (["--undo", "20200101T000000"], ["--undo", "../../x"], ["--undo", ""]):
-        unknown = served.run("compact", *command)
+    for run in ("20200101T000000", "../../x", ""):
+        unknown = served.run("undo", run, "--yes")
         assert (unknown.code, unknown.out) == (4, "")
-        assert "no run" in unknown.err
-        assert "→ the latest: none" in unknown.err
-        assert served.run("compact", *command, "--json").json["code"] == "not_found"
-    with pytest.raises(NotFound, match="no run"):
-        DaemonConnection(Address.read(served.state.daemon), served.credentials).call("compact", {"undo": "a\0b"})
+        assert "no change" in unknown.err and "→ mcp-memory changes lists them" in unknown.err
+        assert served.run("undo", run, "--yes", "--json").json["code"] == "not_found"
+    with pytest.raises(NotFound, match="no change"):
+        DaemonConnection(Address.read(served.state.daemon), served.credentials).call("undo", {"target": "a\0b"})
     for command in (
         ["compact", "--dry-run", "--runs"],
-        ["compact", "--undo", "x", "--dry-run"],
         ["tree", "--depth", "0"],
     ):
         assert served.run(*command).code == 2
@@ -251,11 +252,10 @@ def test_a_vault_that_cannot_be_written_is_left_alone(stocked: Place):
         if os.geteuid() == 0:
             mount("--bind", stocked.vault, stocked.vault)
         permit(stocked.vault, writing=False)
-        for command in (["compact"], ["compact", "--undo", "20200101T000000"]):
-            refused = stocked.run(*command)
-            assert refused.code == 1
-            assert "the vault is read-only" in refused.err
-            assert "→ compaction moves notes: let this user write there" in refused.err
+        refused = stocked.run("compact")
+        assert refused.code == 1
+        assert "the vault is read-only" in refused.err
+        assert "→ compaction moves notes: let this user write there" in refused.err
         assert stocked.run("compact", "--dry-run").ok().out.count(", new)") == 2, "looking is allowed"
         assert files(stocked) == before
         permit(stocked.vault, writing=True)

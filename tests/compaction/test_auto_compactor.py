@@ -149,7 +149,7 @@ async def test_what_a_person_took_back_is_not_done_again_unasked(toy_world: Worl
     async with toy_world.engine(watching=True, topics=SOON) as engine:
         await told(engine, TEA)
         await until(engine, lambda status: filed(toy_world) == 4 and status["compaction"]["last"])
-        await engine.undo_compaction((await said(engine))["last"]["run"])
+        await engine.undo_run((await said(engine))["last"]["run"])
         await until(engine, lambda status: status["compaction"]["why_idle"] == auto_compactor.HELD)
         assert not filed(toy_world)
     async with toy_world.engine(watching=True, topics=SOON) as engine:

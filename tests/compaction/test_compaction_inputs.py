@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.errors import McpMemoryError, PathRefused, Refused, StorageFailed
+from mcp_memory.errors import McpMemoryError, PathRefused, StorageFailed
 from mcp_memory.models import NotePath
 from mcp_memory.runs.journal import KEPT_RUNS, JobEntry, JobOutcome, RunJournal
 from mcp_memory.storage.filesystem import FilesystemBackend
@@ -79,7 +79,7 @@ async def test_what_a_person_made_of_a_page_stays_and_stops_nobody(toy_world: Wo
         assert again.left == report.left and not again.done
         assert len(leaves(toy_world.files())) == 13 and len(list(page.parent.glob("0*.md"))) == 5
         for run in (report.run, first):
-            await engine.undo_compaction(run)
+            await engine.undo_run(run)
         assert len(list((toy_world.root / "topics/_fresh").glob("*.md"))) == 13
         assert (page.read_bytes() if page.is_file() else b"") == before and page.exists()
 
@@ -141,7 +141,7 @@ async def test_notes_of_every_kind_are_filed_whole(toy_world: World, kind: str) 
         for path in (path for path in toy_world.files() if path.endswith(PAGE)):
             assert re.fullmatch(r"topics/[0-9]{2}-[^/]+/_summary\.md", path)
         for run in reversed(await engine.runs()):
-            await engine.undo_compaction(run)
+            await engine.undo_run(run)
         assert toy_world.files() == before
 
 
@@ -264,7 +264,7 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
             runs.append((await engine.compact()).run)
         assert await engine.runs() == runs and len(set(runs)) == 4
         for run, files in zip(reversed(runs), reversed(before), strict=True):
-            assert not (await engine.undo_compaction(run)).left
+            assert not (await engine.undo_run(run)).left
             assert files.items() <= toy_world.files().items()
         assert not list((toy_world.root / "topics").glob("[0-9]*"))
 
@@ -299,7 +299,7 @@ async def test_garbage_in_the_journal_stops_nothing(toy_world: World, garbage: b
         (journal / "mine.jsonl").write_bytes(garbage)
         (journal / f"{run}.jsonl").write_bytes(garbage + b"\n" + (journal / f"{run}.jsonl").read_bytes() + garbage)
         assert await settled(engine, toy_world) == []
-        await engine.undo_compaction(run)
+        await engine.undo_run(run)
         assert toy_world.files() == before
 
 
@@ -310,11 +310,11 @@ async def test_taken_back_twice_or_out_of_order(toy_world: World) -> None:
         await told(engine, [LATER])
         before = sorted(leaves(toy_world.files()).values())
         second = (await engine.compact()).run
-        with pytest.raises(Refused, match=f"{second} has changed 1 file"):  # the page is another one by now
-            await engine.undo_compaction(first)
+        (why,) = (await engine.undo_run(first)).left  # the page is another one by now
+        assert f"{second} has changed 1 file" in why
         for run in (second, first):
-            assert not (await engine.undo_compaction(run)).left
-            assert not (await engine.undo_compaction(run)).done
+            assert not (await engine.undo_run(run)).left
+            assert not (await engine.undo_run(run)).done
         assert sorted(leaves(toy_world.files()).values()) == before
         assert {path.rpartition("/")[0] for path in leaves(toy_world.files())} == {"topics/_fresh"}
         assert await settled(engine, toy_world) == [] and len(leaves(toy_world.files())) == 5
@@ -327,7 +327,7 @@ async def test_taken_back_after_an_edit_a_forget_and_an_erasure(toy_world: World
         edited = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         edited.write_text(edited.read_text() + "And a biscuit.\n")
         await engine.forget(ids[1])
-        undone = await engine.undo_compaction(run)
+        undone = await engine.undo_run(run)
         assert undone.left and "And a biscuit." in "".join(
             path.read_text() for path in (toy_world.root / "topics/_fresh").glob("*.md")
         )
@@ -336,7 +336,7 @@ async def test_taken_back_after_an_edit_a_forget_and_an_erasure(toy_world: World
         latest = (await engine.runs())[-1]
         await engine.perform("erase", {"target": ids[0], "sure": True})
         with pytest.raises(McpMemoryError):
-            await engine.undo_compaction(latest)
+            await engine.undo_run(latest)
         assert len(leaves(toy_world.files())) == 7 and await settled(engine, toy_world) == []
 
 
@@ -346,7 +346,7 @@ async def test_a_note_takes_another_name_back_where_a_later_one_has_its_own(toy_
         names = sorted(file.name for file in (toy_world.root / "topics/_fresh").iterdir())
         run = (await engine.compact()).run
         toy_world.write(f"topics/_fresh/{names[0]}", "My own words.")
-        assert not (await engine.undo_compaction(run)).left
+        assert not (await engine.undo_run(run)).left
         assert sorted(file.name for file in (toy_world.root / "topics/_fresh").iterdir()) == sorted(
             [*names, names[0].replace(".md", "-2.md")]
         )

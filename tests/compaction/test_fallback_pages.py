@@ -70,7 +70,7 @@ async def test_a_page_that_stands_in_is_marked_reported_and_made_anew(toy_world:
         assert len(report.done) == 1 and not report.provisional
         assert "provisional" not in page_of(toy_world).meta and page_of(toy_world).meta["source"] == "m"
         assert "said the model" in page_of(toy_world).body
-        undone = await engine.undo_compaction(report.run)
+        undone = await engine.undo_run(report.run)
         assert not undone.left and toy_world.files() == before
 
 

@@ -44,7 +44,7 @@ async def test_notes_of_all_kinds_are_in_topics_and_those_with_a_folder_stay_in_
         assert sorted(map(len, (topic.leaves for topic in await tree_of(engine)))) == [4, 4]
         assert linked(toy_world) == sorted(note.path for topic in await tree_of(engine) for note in topic.leaves)
         assert (await found(engine, "night train", path="notes/fix"))[0].startswith("notes/fix/")
-        undone = await engine.undo_compaction(report.run)
+        undone = await engine.undo_run(report.run)
         assert toy_world.files() == before and not undone.left
 
 

@@ -43,9 +43,9 @@ async def test_the_map_names_every_topic_and_is_made_anew_with_them(toy_world: W
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot."])
         second = (await engine.compact()).run
         assert "5 notes" in toy_world.read(MAPPED).decode()
-        await engine.undo_compaction(second)
+        await engine.undo_run(second)
         assert toy_world.read(MAPPED).decode() == text
-        await engine.undo_compaction(first)
+        await engine.undo_run(first)
         assert not (toy_world.root / MAPPED).exists()
 
 
@@ -112,7 +112,7 @@ async def test_a_run_is_taken_back_also_where_its_pages_are_marked_by_now(toy_wo
         note.write_text(note.read_text() + "And a biscuit.\n")
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         assert is_marked(toy_world, folder)
-        assert not (await engine.undo_compaction(run)).left
+        assert not (await engine.undo_run(run)).left
         assert not (toy_world.root / folder).exists()
 
 
@@ -155,7 +155,7 @@ async def test_links_follow_what_moves_and_every_other_byte_stays(toy_world: Wor
         # The same words again are the note that is there, although they are other ones by now.
         assert (await engine.append(words, kind="decision")).outcome is Outcome.DUPLICATE
         assert (await engine.append(pasted)).outcome is Outcome.DUPLICATE
-        undone = await engine.undo_compaction(report.run)
+        undone = await engine.undo_run(report.run)
         assert toy_world.files() == before and not undone.left
         assert (await engine.append(words, kind="decision")).outcome is Outcome.DUPLICATE
         assert len(ids) == 4
@@ -214,7 +214,7 @@ async def test_a_run_over_an_edited_page_is_taken_back_to_the_byte(toy_world: Wo
         before = toy_world.files()
         report = await engine.compact()
         assert page.read_text() != before[page.relative_to(toy_world.root).as_posix()].decode()
-        assert not (await engine.undo_compaction(report.run)).left
+        assert not (await engine.undo_run(report.run)).left
         assert toy_world.files() == before
         report = await engine.compact()
         assert report.left == []
@@ -245,7 +245,7 @@ async def test_a_topic_without_notes_goes_with_its_folder_and_comes_back(toy_wor
         before = toy_world.files()
         report = await engine.compact()
         assert not list((toy_world.root / folder).glob("[!.]*")) and not list(dangling(toy_world))
-        await engine.undo_compaction(report.run)
+        await engine.undo_run(report.run)
         after = toy_world.files()
         assert b"0 notes" in after.pop("topics/_index.md") and before.pop("topics/_index.md") and after == before
 
@@ -265,7 +265,7 @@ async def test_related_topics_are_linked_and_stay_so_when_they_move(toy_world: W
         (parent,) = await tree_of(engine)
         assert not list(dangling(toy_world)) and len(parent.topics) == 4
         assert "## Related" not in toy_world.read(parent.page_path).decode()
-        await engine.undo_compaction(report.run)
+        await engine.undo_run(report.run)
         assert toy_world.files() == before
         gone = topic_of(toy_world, "uji")
         for file in (toy_world.root / gone).iterdir():

@@ -77,7 +77,7 @@ async def test_each_edit_is_taken_back_to_the_byte(toy_world: World, verb: str) 
         assert sorted(leaves(after).values()) == sorted(leaves(before).values()) and after != before
         assert not list(dangling(toy_world)) and not report.left and not report.given_up
         assert not (await engine.compact()).done, "everything was brought up to date"
-        undone = await engine.undo_compaction(report.run)
+        undone = await engine.undo_run(report.run)
         assert toy_world.files() == before and not undone.left
 
 

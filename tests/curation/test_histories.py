@@ -52,7 +52,7 @@ async def take_back(engine: KeywordEngine, world: World, what: str, done: Any) -
         for path in reversed(done):
             await engine.perform("unarchive", {"target": path})
     else:
-        assert (await engine.perform("dream", {"rollback": done}))["refused"] == []
+        assert (await engine.undo_run(done)).left == []
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -72,7 +72,7 @@ async def test_a_session_that_is_shown_the_note_is_told_its_words_once(world: Wo
         text = await begun(engine, "next")
         assert text.count(WISH.rstrip(".")) == 1, "as the note's own words, and not again in the line that tells of it"
         (told,) = [line for line in text.splitlines() if line.startswith("Stored because")]
-        assert f"mcp-memory review --undo {note}" in told and "always-answer-in-metric-units.md" in told
+        assert f"mcp-memory undo {note}" in told and "always-answer-in-metric-units.md" in told
         await take(engine, [person(other, 10)], session="another")
         text = await begun(engine, "third")
         assert text.count("drop Redis") == 1 and "we-decided-to-drop-redis.md" in text
@@ -89,7 +89,7 @@ async def test_what_a_full_session_start_leaves_out_is_told_in_one_line(world: W
             )
         text = await begun(engine, "next")
         (told,) = [line for line in text.splitlines() if line.startswith("Stored because")]
-        assert text.count(WISH.rstrip(".")) == 1 and f"mcp-memory review --undo {note}" in told
+        assert text.count(WISH.rstrip(".")) == 1 and f"mcp-memory undo {note}" in told
         assert (WISH.rstrip(".") in told) is (budget == 150), "what is shown above isn't repeated"
         assert "Preference number 8" in text and count_tokens(text) <= budget
 
@@ -115,7 +115,7 @@ async def test_what_is_said_again_later_is_stored_again(world: World, way: str):
             case "forgotten":
                 await engine.forget(note)
             case "undone":
-                await engine.perform("review", {"verb": "undo", "target": note})
+                await engine.perform("undo", {"target": note, "sure": True})
             case _:
                 await engine.append("Answer in feet.", kind="preference", supersedes=note)
         assert (await take(engine, said)).known == 1
@@ -207,12 +207,14 @@ async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: 
         (note,) = (await take(engine, TALK)).active
     async with world.engine() as engine:
         said = await begun(engine, "next")
-        assert f"mcp-memory review --undo {note}" in said and "Always answer in metric units" in said
-        assert said.index("<<<") < said.index("--undo") < said.rindex(">>>"), "words of others stay in their marks"
+        assert f"mcp-memory undo {note}" in said and "Always answer in metric units" in said
+        assert said.index("<<<") < said.index("mcp-memory undo") < said.rindex(">>>"), (
+            "words of others stay in their marks"
+        )
         assert await begun(engine, "another agent's") == said, "an answer may have come too late"
         world.later(hours=25)
-        assert "--undo" not in await begun(engine, "after that")
-        await engine.perform("review", {"verb": "undo", "target": note})
+        assert "mcp-memory undo" not in await begun(engine, "after that")
+        await engine.perform("undo", {"target": note, "sure": True})
         assert await found(engine, "metric units") == [] and "metric" not in await begun(engine, "later")
         assert (await take(engine, TALK)).known == 2
         assert (await take(engine, TALK, session="new")).known == 2, "what was undone is not stored again"
@@ -231,14 +233,26 @@ async def test_the_first_session_after_long_is_told(world: World):
     async with world.engine() as engine:
         await take(engine, TALK)
         world.later(days=9)
-        assert "--undo" in await begun(engine, "a") and "--undo" not in await begun(engine, "b")
+        assert "mcp-memory undo" in await begun(engine, "a") and "mcp-memory undo" not in await begun(engine, "b")
 
 
-async def test_undo_is_for_what_came_from_transcripts(world: World):
-    async with world.engine() as engine:
-        note = await engine.append("My own.", kind="preference")
-        with pytest.raises(InvalidInput, match="did not become active"):
-            await engine.review("undo", note.id)
+async def test_an_undone_decision_waits_again(world: World):
+    """Whatever it was: the candidate is in the inbox as it was, and may be decided anew."""
+    async with world.engine(extraction=ExtractionConfig(auto_accept=False)) as engine:
+        old = await engine.append("Answers are in feet.", kind="preference")
+        (note,) = (await take(engine, [person(WISH, at=world.now)])).waiting
+        (item,) = await engine.inbox()
+        before = world.files()
+        for verb, rest in (
+            ("accept", {}), ("accept", {"content": "Never feet.", "kind": "fact"}), ("drop", {}),
+            ("merge", {"into": old.id}), ("accept", {"supersede": True, "into": old.id}),
+        ):  # fmt: skip
+            await engine.review(verb, note, **rest)
+            assert await engine.inbox() == []
+            answer = await engine.perform("undo", {"target": note, "sure": True})
+            assert answer["steps"] and [step["why"] for step in answer["steps"]] == [""] * len(answer["steps"])
+            assert world.files() == before
+            assert await engine.inbox() == [item]
 
 
 async def test_a_person_can_have_everything_wait(world: World):
@@ -418,7 +432,7 @@ async def test_the_newest_is_told_first_and_nothing_twice_before_all_were(world:
             await take(engine, [person(rule, at)], f"s{at}")
             world.later(seconds=1)
         first, second = await begun(engine, "a"), await begun(engine, "b")
-        lines = [[line for line in told.splitlines() if "--undo" in line] for told in (first, second)]
+        lines = [[line for line in told.splitlines() if "mcp-memory undo" in line] for told in (first, second)]
         assert "number 19 " in lines[0][0].replace("-", " ")
         assert lines[0] and lines[1] and not set(lines[0]) & set(lines[1])
 
@@ -445,8 +459,8 @@ async def test_an_outright_change_replaces_the_one_note_that_states_the_old_valu
         assert await found(engine, "8087 gateway") == ["notes/decision/the-parcel-gateway-listens-on-port-8090.md"]
         assert "status: superseded" in world.read(old.path).decode()
         told = await begun(engine, "next")
-        assert f"undo: mcp-memory review --undo {new}; in place of {old.id}" in told
-        await engine.review("undo", new)
+        assert f"undo: mcp-memory undo {new}; in place of {old.id}" in told
+        await engine.perform("undo", {"target": new, "sure": True})
         assert old.path in await found(engine, "gateway port")
 
 

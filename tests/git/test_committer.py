@@ -120,7 +120,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
 
     async def undone(engine: KeywordEngine) -> None:
         for run in reversed(await engine.runs()):
-            await engine.undo_compaction(run)
+            await engine.undo_run(run)
 
     _, said = await commits_of(undone)
     assert said[-1] == "memory: move 8 notes to topics/_fresh/"

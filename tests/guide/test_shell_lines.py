@@ -19,7 +19,6 @@ PAGES = {
 }
 ELSEWHERE = re.compile(
     r"mcp-memory service install"  # with systemd
-    r"|review --undo"  # wants the id of a statement stored from a session: tests/cli/test_review.py
     r"|^(?!mcp-memory )"  # other programs: in tests/clients and .ci/run
 )
 SESSION = "85b5b496-51f8-47cb-a1d1-4c31e918f6d2"

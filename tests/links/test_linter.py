@@ -57,7 +57,7 @@ async def test_links_of_our_notes_follow_what_others_rename_and_can_be_taken_bac
     fixed = world.read(note.path).decode()
     assert "[[deep/the-port.md#Why|it]]" in fixed and "- because: [[deep/the-port]]" in fixed
     assert world.vault().provenance.vouches(note.path, note.id), "it is ours as before"
-    assert (await engine.perform("compact", {"undo": done["run"]}))["left"] == []
+    assert (await engine.undo_run(done["run"])).left == []
     assert world.read(note.path) == before
 
 
@@ -77,7 +77,7 @@ async def test_personal_notes_are_changed_only_if_you_say_so_and_only_in_the_tar
     after = b"---\nrelated: [[b/y (1)]]\r\n---\n\xc3\xa9 [x](<b/y%20%281%29.md> 'T')  \r\n[[y (1)|X]]"
     assert done["repaired"] == 3 and world.read("mine.md") == after
     assert not world.vault().ledger.ids_at("mine.md"), "it is still yours"
-    await engine.perform("compact", {"undo": done["run"]})
+    await engine.undo_run(done["run"])
     assert world.read("mine.md") == before["mine.md"]
 
 
@@ -206,7 +206,7 @@ async def test_the_background_job_repairs_our_notes_unless_you_took_that_back(
     await sweep(world, engine)
     assert (await engine.run_job("links"))["figures"] == {"repaired": 1} and b"[[renamed]]" in world.read(note.path)
     (run,) = await engine.runs()
-    await engine.undo_compaction(run)
+    await engine.undo_run(run)
     assert world.read(note.path) == before
     await engine.run_job("links")
     assert await engine.runs() == [run] and world.read(note.path) == before

@@ -13,7 +13,7 @@ import random
 import sys
 import traceback
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from http.client import HTTPException
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import anyio
 
 from mcp_memory.client.connection import Address
-from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.topics.config import TopicsConfig
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
@@ -95,8 +95,7 @@ async def live(place: Place, order: Mapping[str, Any]) -> None:
                     be_an_agent, door, f"{order['name']}a{agent}", order["known"][agent :: order["agents"]]
                 )
             for run in order["undo"]:
-                with suppress(Refused):  # the daemon has changed its pages meanwhile, in a run of its own
-                    await door.ask("compact", undo=run)
+                await door.ask("undo", target=run, sure=True)
             if not order["undo"] and order["compacts"]:
                 await door.ask("compact")
             tasks.cancel_scope.cancel()

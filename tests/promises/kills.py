@@ -119,7 +119,7 @@ class Rounds:
         """Ends with the kill, or a moment earlier."""
         if order["way"] == "program":
             self._lived(lives, {**order, "way": "engine", "compacts": False, "agents": 0, "undo": []}, None, None)
-            command = ["compact", "--undo", order["undo"][-1]] if order["undo"] else ["compact"]
+            command = ["undo", order["undo"][-1], "--yes"] if order["undo"] else ["compact"]
             process = subprocess.Popen(
                 self._place.command(*command), env=self._place.environ, cwd=self._place.root,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -235,7 +235,7 @@ class Rounds:
         runs = await engine.runs()
         left: list[str] = []
         for run in reversed(runs):
-            left += (await engine.undo_compaction(run)).left
+            left += (await engine.undo_run(run)).left
         self._figures.counts["runs taken back"] += len(runs)
         faults = tree_judge.on_disk(world, self._book)
         if is_calm:

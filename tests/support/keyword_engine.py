@@ -108,8 +108,11 @@ class KeywordEngine:
         """The report of a compaction that a person asks for."""
         return SimpleNamespace(**await self.engine.perform("compact", {"topic": topic}))
 
-    async def undo_compaction(self, run: str) -> SimpleNamespace:
-        return SimpleNamespace(**await self.engine.perform("compact", {"undo": run}))
+    async def undo_run(self, run: str) -> SimpleNamespace:
+        """The report of an undone run; `left` also has why nothing was done."""
+        steps = (await self.engine.perform("undo", {"target": run, "sure": True}))["steps"]
+        nothing = {"done": [], "kept": [], "left": [step["why"] for step in steps]}
+        return SimpleNamespace(**(steps[0].get("report", nothing) if steps else nothing))
 
     async def holds_now(self, record: NoteRecord) -> dict[str, str] | None:
         """The other note of this one's chain that counts now."""

@@ -11,6 +11,7 @@ from mcp_memory.cli import note_options
 from mcp_memory.cli.console import NOT_DONE, Heading, Remark, confirm, fit, local_minute, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import NotFound
 from mcp_memory.text.pluralize import counted
 
@@ -27,7 +28,7 @@ _ACTIONS = {
     "reinstate": "will hold again",
     "put back": "will have its earlier text again",
     "bring back": "will be where it was",
-    "undo run": "goes back where it was, with all that this compaction filed",
+    "undo run": "is taken back, with all that this run changed",
 }
 
 _client = click.option("--client", help="Only by this client, e.g. claude-code; you; or disk, which is by hand.")
@@ -54,15 +55,15 @@ def changes(cli: CommandContext, **wanted: Any) -> None:
 
 
 @click.command()
-@click.argument("target", metavar="[CHANGE|NOTE]", required=False)
+@click.argument("target", metavar="[CHANGE|RUN|NOTE]", required=False)
 @_since
 @_client
 @note_options.session
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
-    """Take the last change back, or the one that you name, the last one of a note (id or path), or all of a session, a
-    client or a time.
+    """Take the last change back, or the one that you name, a whole run of compaction, import or dreaming, the last
+    change of a note (id or path), or all of a session, a client or a time.
 
     It first shows what will happen. A note that was changed again since stays as it is, and so does what you did by
     hand if nobody has the earlier text. An undo is a change, too, and can be undone. The exit code is 1 if anything had
@@ -71,8 +72,9 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
     \b
     mcp-memory undo
     mcp-memory undo 3f2a91c0
+    mcp-memory undo 20261121T093005
     mcp-memory undo --session 4be1 --yes"""
-    if not any(wanted.values()):
+    if all(value is None for value in wanted.values()):
         wanted["target"] = _last_change(cli)
     if not yes:
         planned = cli.ask("undo", **wanted)
@@ -86,15 +88,9 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
             click.get_current_context().exit(NOT_DONE if is_due else 0)
         confirm("undo this?", abort=True)
         wanted["only"] = [step["id"] for step in planned["steps"]]  # without the changes that were made since
-    answer = cli.ask("undo", sure=True, **wanted)
-    left = [step for step in answer["steps"] if step["why"]]
-    done = [step for step in answer["steps"] if not step["why"]]
-    cli.show(answer, [
-        *(fit(f"undone: {step['kind']}", _named(step), step["id"]) for step in done[:_MOST_NAMED]),
-        f"{counted(len(done), 'change')} undone",
-        *(f"not undone: {_named(step)}: {step['why']}" for step in left),
-    ])  # fmt: skip
-    if left:
+    answer = cli.ask("undo", deadline_s=compaction_s(cli.settings), sure=True, **wanted)
+    cli.show(answer, _result(answer["steps"]))
+    if any(step["why"] for step in answer["steps"]):
         click.get_current_context().exit(1)
 
 
@@ -104,6 +100,20 @@ def _last_change(cli: CommandContext) -> str:
         if not (change["undone"] or change["undoes"]):
             return change["id"]
     raise NotFound("no change is left to undo", hint="mcp-memory changes lists what happened")
+
+
+def _result(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    reports = [step["report"] for step in steps if "report" in step]
+    changes = [step for step in steps if not step["why"] and "report" not in step]
+    for step in changes[:_MOST_NAMED]:
+        yield fit(f"undone: {step['kind']}", _named(step), step["id"])
+    for report in reports:
+        yield from (f"undone: {line}" for line in report["done"])
+        yield from (f"brought up to date: {line}" for line in report["kept"])
+    yield f"{counted(len(changes) + len(reports), 'change')} undone"
+    yield from (f"not undone: {_named(step)}: {step['why']}" for step in steps if step["why"])
+    if any(not report["run"].startswith("dream-") for report in reports):
+        yield Remark("the daemon files nothing on its own until you run: mcp-memory compact")
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:

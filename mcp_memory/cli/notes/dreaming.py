@@ -1,4 +1,4 @@
-"""The dream command: proposes what recurs for MEMORY.md, stores what you ticked, and takes a run back."""
+"""The dream command: proposes what recurs for MEMORY.md, and stores what you ticked."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,37 +17,33 @@ from mcp_memory.text.pluralize import counted
     "--backfill", type=click.Path(exists=True, file_okay=False), help="Read this folder of old daily logs, too."
 )
 @click.option("--stage-short-term", "stage", is_flag=True, help="Of --backfill: only keep what recurs as evidence.")
-@click.option("--rollback", metavar="RUN", help="Take a run back: every byte that you haven't changed since.")
 @command_options
-def dream(cli: CommandContext, dry_run: bool, backfill: str | None, stage: bool, rollback: str | None) -> None:
+def dream(cli: CommandContext, dry_run: bool, backfill: str | None, stage: bool) -> None:
     """Store what you ticked in DREAMS.md in MEMORY.md, then propose there what recurs in daily logs and in use.
 
     Tick a box in any editor, change the words as you like, and dream again. What you delete isn't proposed again. It
-    also runs every night; [dreams] has the gates.
+    also runs every night; [dreams] has the gates. `mcp-memory undo RUN` takes a run back.
 
     \b
     mcp-memory dream --dry-run
     mcp-memory dream
-    mcp-memory dream --backfill ~/old/memory --stage-short-term
-    mcp-memory dream --rollback dream-20261121T120000-a1b2"""
+    mcp-memory dream --backfill ~/old/memory --stage-short-term"""
     if stage and not backfill:
         raise click.UsageError("--stage-short-term needs --backfill")
     folder = str(Path(backfill).resolve()) if backfill else None
-    answer = cli.ask("dream", dry_run=dry_run, backfill=folder, stage=stage, rollback=rollback)
-    cli.show(answer, _lines(answer, is_back=bool(rollback)))
+    answer = cli.ask("dream", dry_run=dry_run, backfill=folder, stage=stage)
+    cli.show(answer, _lines(answer))
 
 
-def _lines(answer: Mapping[str, Any], *, is_back: bool) -> Iterator[str]:
-    if is_back:
-        yield f"taken back: {answer['run']}"
-    else:
-        yield from (f"stored: {text}" for text in answer["promoted"])
-        yield from (f"moved out of MEMORY.md: {text}" for text in answer["moved"])
-        for one in answer["proposed"]:
-            score = f"{one['score']:.2f}" if one["score"] else "    "
-            yield f"{score}  {one['section']}: {one['text']}"
-        yield f"seen: {answer['seen']}"
-        yield from [f"kept as evidence: {counted(answer['staged'], 'statement')}"] if answer["staged"] else []
+def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"stored: {text}" for text in answer["promoted"])
+    yield from (f"moved out of MEMORY.md: {text}" for text in answer["moved"])
+    for one in answer["proposed"]:
+        score = f"{one['score']:.2f}" if one["score"] else "    "
+        yield f"{score}  {one['section']}: {one['text']}"
+    yield f"seen: {answer['seen']}"
+    yield from [f"kept as evidence: {counted(answer['staged'], 'statement')}"] if answer["staged"] else []
     yield from (Remark(f"not done: {why}") for why in answer["refused"])
-    if answer["promoted"] or answer["moved"] or (answer["proposed"] and not is_back):
-        yield Remark(f"tick what is to stay in DREAMS.md, then: mcp-memory dream; undo: --rollback {answer['run']}")
+    if answer["promoted"] or answer["moved"] or answer["proposed"]:
+        yield Remark("tick what is to stay in DREAMS.md, then: mcp-memory dream")
+        yield Remark(f"→ mcp-memory undo {answer['run']}")

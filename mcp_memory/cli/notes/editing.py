@@ -96,21 +96,19 @@ def open_(cli: CommandContext, note: tuple[str, ...]) -> None:
 
 @click.command()
 @note_words
-@click.option("--undo", is_flag=True, help="Bring it back.")
 @command_options
-def archive(cli: CommandContext, note: str, undo: bool) -> None:
+def archive(cli: CommandContext, note: str) -> None:
     """Retire a note (id, path or a few words of it): only `search --archived` finds it, and links to it still work.
 
     \b
     mcp-memory archive notes/decision/old-plan.md
-    mcp-memory archive --undo notes/decision/old-plan.md"""
-    operation, more = ("restore", {}) if undo else ("forget", {"archive": True})
+    mcp-memory restore notes/decision/old-plan.md"""
     answer = with_note(
-        cli, note, lambda target: cli.ask(operation, target=target, **more),
-        lambda: notes_found(cli, note, ("archived",) if undo else ("active", "superseded")),
+        cli, note, lambda target: cli.ask("forget", target=target, archive=True),
+        lambda: notes_found(cli, note, ("active", "superseded")),
     )  # fmt: skip
-    way_back = [] if undo else [f"  → mcp-memory archive --undo {shlex.quote(short_id(answer['id']))}"]
-    cli.show(answer, [fit(answer["status"], answer["path"]), *way_back])
+    way_back = f"  → mcp-memory undo {shlex.quote(short_id(answer['id']))}"
+    cli.show(answer, [fit(answer["status"], answer["path"]), way_back])
 
 
 @click.command()

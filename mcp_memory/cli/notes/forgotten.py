@@ -50,8 +50,8 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:
-    """Bring a forgotten note or log entry back, byte for byte; or all that a client forgot, or
-    that is forgotten in a folder.
+    """Bring a forgotten or archived note or log entry back, byte for byte; or all that a client forgot, or that is
+    forgotten in a folder.
 
     NOTE is an id, a path, or words of its title; where several have them, you are asked which.
 
@@ -59,15 +59,15 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
     mcp-memory restore old port
     mcp-memory restore --client claude-code --since 2026-11-21T14:30 --dry-run
     mcp-memory restore --path imported/obsidian-notes"""
-    several = any(filters.values())
+    several, words = any(filters.values()), " ".join(note)
     if bool(note) == several or (dry_run and not several):
         raise InvalidInput(
             "name one note, or which ones by --client, --session, --since or --path", hint="see list --deleted"
         )
     if note:
         answer = with_note(
-            cli, " ".join(note), lambda target: cli.ask("restore", target=target),
-            lambda: cli.ask("forgotten")["forgotten"],
+            cli, words, lambda target: cli.ask("restore", target=target),
+            lambda: [*cli.ask("forgotten")["forgotten"], *notes_found(cli, words, ("archived",))],
         )  # fmt: skip
         later = chain_lines("but it was replaced by", answer.get("holds_now"))
         cli.show(answer, [fit("restored", answer["path"]), *later, *_behind(answer)])

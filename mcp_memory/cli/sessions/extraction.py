@@ -76,7 +76,7 @@ def extract(
         result["problem"] = answer["problem"] or result["problem"]
     waiting = len(result["waiting"])
     command = ": mcp-memory review" if waiting else ""
-    lines = [f"stored: {note}  (undo: mcp-memory review --undo {note})" for note in result["active"]]
+    lines = [f"stored: {note}  → mcp-memory undo {note}" for note in result["active"]]
     lines.append(f"{counted(waiting, 'candidate')} for review{command}; {result['known']} known")
     if result["problem"]:
         lines.append(Remark(f"note: no language model was asked: {result['problem']}"))

@@ -15,9 +15,9 @@ from mcp_memory.text.pluralize import counted
 _FURTHER = "[k]ind [p]roject [s]kip [b]ack [?] help [q]uit"
 KEYS = f"[a]ccept [e]dit [m]erge [d]rop {_FURTHER}"
 KEYS_CONTRARY = f"[a]ccept beside it, [r]eplace it, [e]dit [m]erge [d]rop {_FURTHER}"
-KEYS_ACTIVE = f"[a]ccept [e]dit [d] undo {_FURTHER}"
+KEYS_ACTIVE = f"[a]ccept [e]dit [d]rop {_FURTHER}"
 KEYS_DREAM = "[a]ccept [e]dit [d]rop [s]kip [b]ack [?] help [q]uit"
-KEYS_PROMISE = f"[a]ccept [f]inished [e]dit [d] undo {_FURTHER}"
+KEYS_PROMISE = f"[a]ccept [f]inished [e]dit [d]rop {_FURTHER}"
 EXPLAINED = """\
 a  accept: store it as a note; beside what it contradicts, if it does
 r  replace: store it, and mark what it contradicts as superseded
@@ -32,13 +32,12 @@ b  back: to the one before, if you skipped or dropped it
 q  quit: the rest waits"""
 QUIT = frozenset("q\x03\x04\x1b")
 
-_PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "merged", "done": "done"}
+_PAST = {"accept": "accepted", "drop": "dropped", "merge": "merged", "done": "done"}
 
 
 @click.command()
 @click.option("--accept", metavar="ID", multiple=True, help="Store it. May be repeated.")
 @click.option("--drop", metavar="ID", multiple=True, help="Discard it, and never propose it again.")
-@click.option("--undo", metavar="ID", multiple=True, help="Undo one that was stored immediately.")
 @click.option(
     "--accept-all-above", type=click.FloatRange(0, 1), metavar="SCORE",
     help="Accept every candidate with at least this score that contradicts nothing.",
@@ -55,8 +54,9 @@ def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[
     mcp-memory review                          with keys, on a terminal
     mcp-memory review --json                   what waits, for scripts
     mcp-memory review --accept-all-above 0.8
-    mcp-memory review --undo KABTV4"""
-    decisions = [(verb, target) for verb in ("accept", "drop", "undo") for target in chosen[verb]]
+    mcp-memory review --drop KABTV4
+    mcp-memory undo KABTV4                     take back what you decided about it"""
+    decisions = [(verb, target) for verb in ("accept", "drop") for target in chosen[verb]]
     if accept_all_above is not None:
         decisions += [
             ("accept", item["id"])
@@ -115,7 +115,7 @@ def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, 
             items[before] = next((one for one in _waiting(cli) if one["id"] == items[before]["id"]), items[before])
         if verb in {"skip", "drop"}:
             return before
-        undo = f"; to take that back: mcp-memory forget {short_id(items[before]['id'])}" if is_candidate else ""
+        undo = f"; to take that back: mcp-memory undo {short_id(items[before]['id'])}" if is_candidate else ""
         say(f"{before + 1} is {_PAST[verb]} already{undo}")
     return number
 
@@ -124,7 +124,7 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
     """Ask for keys until one decides. Returns what was done: a verb, `skip`, `back` or `quit`."""
     is_promise = item["active"] and item["kind"] == "commitment"
     keys = _keys(item, is_promise=is_promise)
-    plain: dict[str, dict[str, Any]] = {"a": {"verb": "accept"}, "d": {"verb": "undo" if item["active"] else "drop"}}
+    plain: dict[str, dict[str, Any]] = {"a": {"verb": "accept"}, "d": {"verb": "drop"}}
     plain |= {"r": {"verb": "accept", "supersede": True}} if item["contradicts"] else {}
     changes: dict[str, Any] = {}
     while True:

@@ -82,7 +82,7 @@ def lint(cli: CommandContext, *, fix: bool, personal: bool, orphans: bool, yes: 
     Also lists notes about code that has changed since, and properties whose names are misspelled.
 
     A link that broke because a file was renamed or moved is repaired where one note alone can be meant: by its id, its
-    content, or at last its name. Only the link's target is changed, and compact --undo RUN takes it back.
+    content, or at last its name. Only the link's target is changed, and `undo RUN` takes it back.
 
     \b
     mcp-memory lint
@@ -119,8 +119,8 @@ def _report(answer: dict[str, Any]) -> Iterator[Any]:
     yield from (fit("  no links", one["title"], one["path"]) for one in answer["orphans"] or ())
     yield f"{counted(answer['notes'], 'note')}, {answer['orphan_count']:,} without any link"
     if "run" in answer:
-        way_back = f"mcp-memory compact --undo {answer['run']}"
-        yield f"{counted(answer['repaired'], 'link')} repaired; to take it back: {way_back}"
+        yield f"{counted(answer['repaired'], 'link')} repaired"
+        yield f"  → mcp-memory undo {answer['run']}"
         yield from (f"  left: {reason}" for reason in answer["left"])
     elif any(one["repair"] and not one["why"] for one in found):
         yield "to repair them: mcp-memory lint --fix"

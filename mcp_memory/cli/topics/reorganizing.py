@@ -136,4 +136,4 @@ def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) ->
 
 def _edit(cli: CommandContext, verb: str, **arguments: Any) -> None:
     answer = cli.ask("edit_topic", deadline_s=compaction_s(cli.settings), verb=verb, **arguments)
-    cli.show(answer, result_lines(answer, cli.settings, undone=False))
+    cli.show(answer, result_lines(answer, cli.settings))

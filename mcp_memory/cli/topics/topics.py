@@ -63,10 +63,9 @@ def _link_lines(link: dict[str, Any]) -> list[Any]:
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Draw the tree as it would be; change nothing.")
 @click.option("--topic", metavar="PATH", help="Only the topic in this folder: its page, and what joins it.")
-@click.option("--undo", metavar="RUN", help="Undo a run: its notes return, its pages go.")
 @click.option("--runs", is_flag=True, help="List the runs that can be undone.")
 @command_options
-def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | None, runs: bool) -> None:
+def compact(cli: CommandContext, dry_run: bool, topic: str | None, runs: bool) -> None:
     """File fresh notes under topics, now, and bring the pages of topics up to date.
 
     Notes about one subject move from topics/_fresh/ into a folder with a page, _summary.md, that sums them up and links
@@ -82,21 +81,19 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | N
     mcp-memory compact                         do it
     mcp-memory compact --topic topics/01-x     only one topic
     mcp-memory compact --runs                  the runs that can be undone
-    mcp-memory compact --undo 20261121T093005  undo one run"""
-    if dry_run + runs + (undo is not None) > 1:
-        raise InvalidInput("more than one of --dry-run, --undo and --runs", hint="pass one of them")
-    if topic is not None and (runs or undo is not None):
-        raise InvalidInput("--topic beside --undo or --runs", hint="pass it alone or with --dry-run")
+    mcp-memory undo 20261121T093005            undo one run: its notes return, its pages go"""
+    if runs and (dry_run or topic is not None):
+        raise InvalidInput("--runs beside --dry-run or --topic", hint="pass one of them")
     if runs:
         answer = cli.ask("runs")
         cli.show(answer, _run_lines(answer["runs"]))
         return
     deadline_s = compaction_s(cli.settings)
-    answer = cli.ask("compact", deadline_s=deadline_s, undo=undo, dry_run=dry_run or None, topic=topic)
+    answer = cli.ask("compact", deadline_s=deadline_s, dry_run=dry_run or None, topic=topic)
     if dry_run:
         cli.show(answer, _preview_lines(answer, cli.settings))
     else:
-        cli.show(answer, result_lines(answer, cli.settings, undone=undo is not None))
+        cli.show(answer, result_lines(answer, cli.settings))
 
 
 @click.command()
@@ -125,9 +122,9 @@ def _preview_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
     yield from _waiting_lines(answer, settings)
 
 
-def result_lines(answer: dict[str, Any], settings: Settings, *, undone: bool) -> Iterator[str]:
+def result_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
     for key, verb in (
-        ("done", "undone: " if undone else ""),
+        ("done", ""),
         ("kept", "brought up to date: "),
         ("left", "left: "),
         ("provisional", "fallback page, made of the notes' own sentences: "),
@@ -137,14 +134,11 @@ def result_lines(answer: dict[str, Any], settings: Settings, *, undone: bool) ->
         yield f"left: {counted(count, 'link')} in {path}, which agents may not change: the linked notes have moved"
     is_changed = answer["done"] or answer["kept"]
     if not is_changed:
-        yield "nothing to undo" if undone else "nothing to do"
-    if undone:
-        yield "the daemon files nothing on its own until you run: mcp-memory compact"
-        return
+        yield "nothing to do"
     if "note" in answer:
         yield from _waiting_lines(answer, settings)
     if is_changed:
-        yield f"run {answer['run']}; to undo it: mcp-memory compact --undo {answer['run']}"
+        yield f"→ mcp-memory undo {answer['run']}"
 
 
 def _waiting_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
@@ -166,4 +160,4 @@ def _run_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
         yield from (f"  {line}" for line in run["about"])
         if run["facts"]["of"]:
             yield f"  facts that its pages keep: {run['facts']['kept']} of {run['facts']['of']}"
-    yield "to undo one: mcp-memory compact --undo RUN" if runs else "no run yet"
+    yield "to undo one: mcp-memory undo RUN" if runs else "no run yet"

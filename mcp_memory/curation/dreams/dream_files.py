@@ -1,7 +1,7 @@
 """Reads and writes the files of dreaming: DREAMS.md, a file for each proposal, and the bytes that a run changed."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,10 +64,14 @@ class DreamFiles:
             if facts["status"] == "proposed" and name not in there and written <= page.stat().st_mtime_ns:
                 yield name
 
+    def runs_kept(self) -> list[str]:
+        """Return the runs with a journal, latest first."""
+        return sorted((file.stem for file in self.runs.glob("*.json")), reverse=True)
+
     def read_run(self, run: str) -> tuple[Facts, list[str]]:
         """Return the journal of a run, and the later runs that moved its additions to MEMORY.md, latest first. Raises
         NotFound."""
-        journals = {file.stem: json.loads(file.read_bytes()) for file in sorted(self.runs.glob("*.json"), reverse=True)}
+        journals = {name: json.loads((self.runs / f"{name}.json").read_bytes()) for name in self.runs_kept()}
         if run not in journals:
             raise NotFound(f"no run {run[:80]!r}", hint=f"the latest: {', '.join([*journals][:5]) or 'none'}")
         made = set(journals[run]["entries"])
@@ -128,6 +132,16 @@ class DreamFiles:
             for old in sorted(self.runs.glob("*.json"))[:-MOST_RUNS]:
                 old.unlink(missing_ok=True)
 
+    def put_back(self, files: Mapping[str, tuple[str | None, str | None]]) -> list[str]:
+        """Restore the earlier text of these files; return the paths of files that were changed since."""
+        changed: list[str] = []
+        for path, (before, after) in files.items():
+            try:
+                self.put(path, after, before)
+            except PreconditionFailed:
+                changed.append(path)
+        return changed
+
     def put_memory_back(self, before: str | None, after: str | None) -> None:
         """Restore every byte of MEMORY.md, unless somebody else has changed the file since `after`. Call this once all
         entries have been taken back; otherwise they would be treated as lost."""
@@ -137,7 +151,7 @@ class DreamFiles:
                 self.put(MEMORY, now, before)
 
     def _is_ours_alone(self, before: str | None, after: str | None) -> bool:
-        """Return whether only dreaming has changed MEMORY.md: a rollback must keep changes of others."""
+        """Return whether only dreaming has changed MEMORY.md: an undo must keep changes of others."""
         first, etag = (None if text is None else etag_of(_bytes(text)) for text in (before, after))
         for change in reversed([*self.vault.changes.recent]):  # other threads append to it
             if etag != first and change.path == MEMORY and change.client == DREAM and change.after == etag:

@@ -17,13 +17,12 @@ _TICKS = {"accept": "x", "drop": "-"}
 
 @dataclass(frozen=True, slots=True)
 class DreamRequest:
-    """A run of dreaming, or one to take back (`rollback`). `backfill`: a folder of old daily logs; with `stage`, what
-    recurs there is only kept as evidence."""
+    """A run of dreaming. `backfill`: a folder of old daily logs; with `stage`, what recurs there is only kept as
+    evidence."""
 
     dry_run: bool = False
     backfill: str | None = None
     stage: bool = False
-    rollback: str | None = None
 
 
 class DreamOperations:
@@ -36,9 +35,7 @@ class DreamOperations:
         self._dreamer = dreamer
 
     async def dream(self, request: DreamRequest) -> Payload:
-        """Dream now, or take a run back."""
-        if request.rollback:
-            return asdict(await self._dreamer.rollback(request.rollback))
+        """Dream now."""
         await self._core.indexing.sweeper.reconcile()
         run = self._dreamer.run(dry_run=request.dry_run, backfill=request.backfill, stage=request.stage)
         return asdict(await run)

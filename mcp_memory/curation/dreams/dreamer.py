@@ -17,12 +17,14 @@ from mcp_memory.curation.dreams.dream_page import link_to, read_page, with_box, 
 from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind, find_demotions
 from mcp_memory.curation.dreams.recurrence import Recurrence
-from mcp_memory.errors import McpMemoryError, PreconditionFailed
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NoteId, Receipt
+from mcp_memory.runs.run_report import RunReport
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.journals.change_journal import DREAM
+from mcp_memory.vault.journals.change_journal import DREAM, acting
+from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
 
 PROPOSED = "dream-"
@@ -34,7 +36,7 @@ _SAID = re.compile(r" \(\[?2\d{3}-.*")
 @dataclass(slots=True)
 class DreamReport:
     """The result of a run; with `dry_run`, the result that a run would have. `moved` are entries moved out of MEMORY.md
-    into notes. `refused` are entries that couldn't be stored or taken back, with the reasons."""
+    into notes. `refused` are entries that couldn't be stored, with the reasons."""
 
     run: str
     promoted: list[str] = field(default_factory=list[str])
@@ -72,60 +74,62 @@ class Dreamer:
         """Carry out ticked proposals, then make new ones. `backfill` is a folder of old daily logs to read as well;
         with `stage`, their recurring statements are only kept as evidence. A run without changes writes nothing. Raises
         StorageFailed, InvalidInput."""
-        async with self._lock:
-            report = DreamReport(f"dream-{self.clock():%Y%m%dT%H%M%S}-{token_hex(2)}")
-            was, known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
-            gone, done = set[tuple[str, str, str]](), MemoryChanges()
-            changed = {name: known[name] | {"status": "rejected"} for name in deleted}
-            for line in lines:
-                facts, status = known.get(line.id, {}), {"x": "promoted", "-": "rejected"}.get(line.box)
-                if line.box == "x" and line.text and not dry_run:
-                    is_done = await (
-                        self._move_out(line.text, facts, report, done)
-                        if "entry" in facts
-                        else self._promote(line.text, line.section, facts, report, done)
-                    )
-                    status = status if is_done else None
-                if status:
-                    gone.add((line.id, line.box, line.text))
-                    changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
-            find = in_thread(lambda: self.sources.find(backfill, known), what="reading logs", deadline_s=1800)
-            found, report.seen = await find
-            if backfill and stage:
-                staged = {
-                    one.id: _facts(one, "short-term") for one in found if not one.recalled and one.id not in known
-                }
-                changed, report.staged, found = changed | staged, len(staged), []
-            texts = [facts["text"] for facts in known.values() if facts["status"] != "short-term"]
-            memory = await in_thread(lambda: self.files.text_of(MEMORY) or "", what="reading MEMORY.md")
-            entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, memory)]
-            texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]
-            waiting = list[Recurrence]()
-            for one in [one for one in found if one.passes(self.config)][: self.config.most_proposed + len(texts)]:
-                facts, is_sure = _facts(one, "promoted"), 0 < self.config.auto_promote <= one.score and not dry_run
-                if len(waiting) == self.config.most_proposed or self.sources.is_known(one.text, texts):
-                    continue
-                if not is_sure or not await self._promote(one.text, one.section, facts, report, done):
-                    waiting.append(one)
-                changed[one.id] = facts | ({"status": "proposed"} if one in waiting else {})
-            leaving = [one for one in await self._find_demotions(memory) if one.id not in known]
-            for one in leaving:
-                changed[one.id] = {"id": one.id, "text": one.text, "entry": one.entry, "status": "proposed"}
-            report.proposed = [_facts(one, "proposed") | {"section": one.section} for one in waiting] + [
-                one._asdict() | {"id": one.id} for one in leaving
-            ]
-            report.seen += f": {counted(len(report.proposed), 'new proposal')}, {len(report.promoted)} stored"
-            report.seen += f", {len(report.moved)} moved out of MEMORY.md" if report.moved else ""
-            if not dry_run and (changed or gone):
-                told = f"{self.clock().astimezone(self.vault.layout.tz):%Y-%m-%d %H:%M}: {report.seen}"
+        run = f"{PROPOSED}{self.clock():%Y%m%dT%H%M%S}-{token_hex(2)}"
+        with acting(Caller(DREAM, run=run)):
+            async with self._lock:
+                return await self._run(DreamReport(run), dry_run=dry_run, backfill=backfill, stage=stage)
 
-                def edited(page: str) -> str:
-                    done_by_now = [line for line in read_page(page) if (line.id, line.box, line.text) in gone]
-                    return with_proposals(without(page, done_by_now), [*waiting, *leaving], told)
+    async def _run(self, report: DreamReport, *, dry_run: bool, backfill: str | None, stage: bool) -> DreamReport:
+        was, known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
+        gone, done = set[tuple[str, str, str]](), MemoryChanges()
+        changed = {name: known[name] | {"status": "rejected"} for name in deleted}
+        for line in lines:
+            facts, status = known.get(line.id, {}), {"x": "promoted", "-": "rejected"}.get(line.box)
+            if line.box == "x" and line.text and not dry_run:
+                is_done = await (
+                    self._move_out(line.text, facts, report, done)
+                    if "entry" in facts
+                    else self._promote(line.text, line.section, facts, report, done)
+                )
+                status = status if is_done else None
+            if status:
+                gone.add((line.id, line.box, line.text))
+                changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
+        find = in_thread(lambda: self.sources.find(backfill, known), what="reading logs", deadline_s=1800)
+        found, report.seen = await find
+        if backfill and stage:
+            staged = {one.id: _facts(one, "short-term") for one in found if not one.recalled and one.id not in known}
+            changed, report.staged, found = changed | staged, len(staged), []
+        texts = [facts["text"] for facts in known.values() if facts["status"] != "short-term"]
+        memory = await in_thread(lambda: self.files.text_of(MEMORY) or "", what="reading MEMORY.md")
+        entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, memory)]
+        texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]
+        waiting = list[Recurrence]()
+        for one in [one for one in found if one.passes(self.config)][: self.config.most_proposed + len(texts)]:
+            facts, is_sure = _facts(one, "promoted"), 0 < self.config.auto_promote <= one.score and not dry_run
+            if len(waiting) == self.config.most_proposed or self.sources.is_known(one.text, texts):
+                continue
+            if not is_sure or not await self._promote(one.text, one.section, facts, report, done):
+                waiting.append(one)
+            changed[one.id] = facts | ({"status": "proposed"} if one in waiting else {})
+        leaving = [one for one in await self._find_demotions(memory) if one.id not in known]
+        for one in leaving:
+            changed[one.id] = {"id": one.id, "text": one.text, "entry": one.entry, "status": "proposed"}
+        report.proposed = [_facts(one, "proposed") | {"section": one.section} for one in waiting] + [
+            one._asdict() | {"id": one.id} for one in leaving
+        ]
+        report.seen += f": {counted(len(report.proposed), 'new proposal')}, {len(report.promoted)} stored"
+        report.seen += f", {len(report.moved)} moved out of MEMORY.md" if report.moved else ""
+        if not dry_run and (changed or gone):
+            told = f"{self.clock().astimezone(self.vault.layout.tz):%Y-%m-%d %H:%M}: {report.seen}"
 
-                edit = edited if report.proposed or gone else None
-                await in_thread(lambda: self.files.write(report.run, was, edit, changed, done), what="writing")
-            return report
+            def edited(page: str) -> str:
+                done_by_now = [line for line in read_page(page) if (line.id, line.box, line.text) in gone]
+                return with_proposals(without(page, done_by_now), [*waiting, *leaving], told)
+
+            edit = edited if report.proposed or gone else None
+            await in_thread(lambda: self.files.write(report.run, was, edit, changed, done), what="writing")
+        return report
 
     async def waiting(self) -> list[ReviewItem]:
         """Return the proposals on the page without a tick."""
@@ -146,40 +150,40 @@ class Dreamer:
             ticked = partial(with_box, proposal=proposal.removeprefix(PROPOSED), box=box, text=text)
             await in_thread(lambda: self.files.edit(DREAMS, ticked), what="writing DREAMS.md")
 
-    async def rollback(self, run: str) -> DreamReport:
+    def can_undo(self, run: str) -> bool:
+        """Return whether the journal of a run is kept."""
+        return run in self.files.runs_kept()
+
+    async def undo(self, run: str) -> RunReport:
         """Undo a run, after the later changes to its entries: every byte that nobody has changed since. Raises
         NotFound, StorageFailed."""
         async with self._lock:
-            return await self._rollback(run)
+            return await self._undo(run)
 
-    async def _rollback(self, run: str) -> DreamReport:
-        report = DreamReport(run)
+    async def _undo(self, run: str) -> RunReport:
+        report = RunReport(run)
         journal, later = await in_thread(lambda: self.files.read_run(run), what="reading the run")
         for one in later:
-            report.refused += (await self._rollback(one)).refused
+            report.left += (await self._undo(one)).left
         before, after = journal["files"].pop(MEMORY, (None, None))
         is_untouched = await in_thread(lambda: self.files.text_of(MEMORY) == after, what="reading MEMORY.md")
-        kept = [path for path, texts in journal["files"].items() if not await self._is_put_back(path, *texts)]
-        report.refused += [f"{path} was changed since and stays" for path in kept]
-        back = [(path, None, False) for _, path in journal["moved"]]
-        back += [(MEMORY, entry, False) for entry in journal["entries"]]
-        back += [(MEMORY, entry, True) for entry, _ in journal["moved"]]
-        for path, entry, restore in back:
-            try:
-                await self.forget(path, entry, restore=restore, reason=None if restore else "a dream was taken back")
-            except McpMemoryError as error:  # you have changed or forgotten the entry
-                report.refused.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
-        if is_untouched and before != after:  # otherwise the file also contains changes of later runs or of others
-            await in_thread(lambda: self.files.put_memory_back(before, after), what="writing MEMORY.md")
+        with acting(Caller(DREAM, undoes=run)):
+            kept = await in_thread(lambda: self.files.put_back(journal["files"]), what="writing")
+            report.left += [f"{path} was changed since and stays" for path in kept]
+            back = [(path, None, False) for _, path in journal["moved"]]
+            back += [(MEMORY, entry, False) for entry in journal["entries"]]
+            back += [(MEMORY, entry, True) for entry, _ in journal["moved"]]
+            for path, entry, restore in back:
+                why = None if restore else "a dream was taken back"
+                try:
+                    await self.forget(path, entry, restore=restore, reason=why)
+                except McpMemoryError as error:  # you have changed or forgotten the entry
+                    report.left.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
+            if is_untouched and before != after:  # otherwise the file also contains changes of later runs or of others
+                await in_thread(lambda: self.files.put_memory_back(before, after), what="writing MEMORY.md")
         await in_thread(lambda: self.files.remove_run(run), what="removing the run")
+        report.done.append(f"the dream {run}")
         return report
-
-    async def _is_put_back(self, path: str, before: str | None, after: str | None) -> bool:
-        try:
-            await in_thread(lambda: self.files.put(path, after, before), what="writing")
-        except PreconditionFailed:
-            return False
-        return True
 
     async def _move_out(self, text: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
         """Move an entry of MEMORY.md into a note, whole unless you have changed its text on the page. Return whether it

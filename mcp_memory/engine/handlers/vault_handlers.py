@@ -23,7 +23,8 @@ from mcp_memory.core.verbs.erasing import Eraser
 from mcp_memory.core.verbs.recovering import find_lost_entries, recover
 from mcp_memory.core.verbs.vault_status import describe_vault
 from mcp_memory.engine.diagnosis.doctor import examine, fix
-from mcp_memory.engine.history.change_history import list_changes, undo_changes
+from mcp_memory.engine.history.change_history import list_changes
+from mcp_memory.engine.history.undo import undo_changes
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 
 

@@ -1,6 +1,6 @@
-"""Lists the changes of notes, the latest first, and undoes them."""
+"""Lists the changes of notes, the latest first, and finds the changes that you name."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -9,46 +9,19 @@ from typing import Any
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ChangesRequest, UndoRequest
-from mcp_memory.core.verbs.forgetting import forget_note
-from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.engine.history.note_titles import find_titled
-from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.git.history import find_version
 from mcp_memory.git.repository import find_repository
-from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord
 from mcp_memory.recall.excerpts import ID_CHARS
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT, moment_of
-from mcp_memory.search.note_lookup import Place
 from mcp_memory.storage.trash import find_thrown_away
 from mcp_memory.text.dates import format_when
-from mcp_memory.text.markdown.logs import is_log_path
-from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.journals.change_journal import DECISION, DISK, IMPORT, ChangeKind, NoteChange, acting
-from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import MEMORY, read_note
+from mcp_memory.vault.journals.change_journal import DECISION, ChangeKind, NoteChange
+from mcp_memory.vault.note_file import read_note
 
-_INVERSE = {
-    ChangeKind.STORED: "forget",
-    ChangeKind.IMPORTED: "forget",
-    ChangeKind.FORGOTTEN: "restore",
-    ChangeKind.ARCHIVED: "restore",
-    ChangeKind.RESTORED: "forget",
-    ChangeKind.SUPERSEDED: "reinstate",
-    ChangeKind.EDITED: "put back",
-    ChangeKind.MUTED: "put back",
-}
-"""The ways in which a change is undone."""
-
-_AGAIN = {"archived": "archive", "superseded": "put back"}
-"""Maps the status that a restored note had to the action that undoes the restore."""
-
-_NEED_TEXT = {ChangeKind.EDITED, ChangeKind.REMOVED}
-"""A change by hand can be undone only if the earlier text was kept somewhere."""
-
-_CHANGED = "it was changed since: undo that first, or change it with mcp-memory edit"
-_BY_HAND = "it was {} by hand, and nobody kept the earlier text: a backup may have it, of a log mcp-memory recover"
-_MANY = "so many files changed at once that they were not noted one by one: git or a backup may have them"
 MOST_LOOKED_FOR = 50
 """The most removed files that are looked for in git and the trash, at some 20 ms each."""
 
@@ -64,6 +37,7 @@ class ChangeHistory:
         for change in self.changes:
             if change.undoes and not self.is_undone(change):
                 self._undone.add(change.undoes)
+        self._undone -= {run for run in self._undone if core.runs.can_undo(run)}  # undone in part, as on a full disk
 
     def is_undone(self, change: NoteChange) -> bool:
         return change.id in self._undone or change.run in self._undone
@@ -107,6 +81,8 @@ class ChangeHistory:
             raise InvalidInput(
                 "name one change or note, or which by client, session or since", hint="mcp-memory changes"
             )
+        if wanted.target and self._core.runs.can_undo(wanted.target):
+            return [self._change_of(wanted.target)]
         found = self.find(wanted.target) if wanted.target else self.select(wanted)
         stored = {one.target for one in found if one.kind is ChangeKind.STORED}
         ids = {one.id for one in found} | {one.run for one in found}
@@ -118,6 +94,15 @@ class ChangeHistory:
             and one.undoes not in ids - {None}
             and (wanted.only is None or one.id in wanted.only)
         ]
+
+    def _change_of(self, run: str) -> NoteChange:
+        """Return the latest change of a run. A run that wrote nothing but pages has no change in the journal."""
+        nothing = NoteChange(0.0, ChangeKind.EDITED, NotePath(run), NoteId(run), run=run)
+        return next((one for one in self.changes if one.run == run), nothing)
+
+    def note(self, change: NoteChange) -> NoteRecord | None:
+        """Return the note that was changed, as the index has it now."""
+        return find_titled(self._core, change.target, self._titles).record
 
     def describe(self, change: NoteChange) -> dict[str, Any]:
         """Describe a change, with the path that the note has now, or was moved to, and its title before the change, if
@@ -132,45 +117,11 @@ class ChangeHistory:
         facts = {**asdict(change), "at": at, "path": path, "title": title, "undone": self.is_undone(change)}
         if change.kind is ChangeKind.REMOVED and not facts["undone"] and self._looked_for < MOST_LOOKED_FOR:
             self._looked_for += 1
-            facts["is_kept"] = _earlier(self._core, change) is not None
+            facts["is_kept"] = find_earlier(self._core, change) is not None
         return {"id": change.id, "target": change.target, **facts}
 
-    def steps(self, changes: Sequence[NoteChange]) -> Iterator[tuple[NoteChange, str, str]]:
-        """Yield how each change is undone, or why it can't be."""
-        runs, before, returning = set[str](), dict[NoteId, Etag | None](), set[str]()
-        edits = (one for one in self.changes if one.kind is ChangeKind.EDITED and one.client in {DISK, PERSON})
-        edits = (one for one in edits if not (one.run or one.undoes or self.is_undone(one)))
-        yours = {one.note for one in edits if one not in changes}
-        for change in changes:
-            if change.run and not change.run.startswith((IMPORT, DECISION)):
-                if change.run not in runs:
-                    runs.add(change.run)
-                    yield change, "undo run", ""
-            elif change.count:
-                yield change, "", _MANY
-            elif change.client == DISK and change.kind in _NEED_TEXT and _earlier(self._core, change) is None:
-                yield change, "", _BY_HAND.format(change.kind)
-            elif change.client == DISK and change.kind in {ChangeKind.REMOVED, ChangeKind.MOVED}:
-                yield change, "bring back", ""
-            elif change.kind is ChangeKind.EDITED and change.entry and is_log_path(change.path):
-                stands = self._core.vault.read(change.path).has_entry(change.entry) or change.entry in returning
-                returning |= {change.other or ""} if stands else set()
-                yield change, "put back" if stands else "", "" if stands else _CHANGED
-            elif _INVERSE.get(change.kind) == "forget" and not change.entry and change.note in yours:
-                yield change, "", f"you edited it since; to forget it all the same: mcp-memory forget {change.note}"
-            elif change.kind is ChangeKind.RESTORED and change.other in _AGAIN:
-                yield change, _AGAIN[change.other], ""
-            elif change.kind in _INVERSE:
-                note = find_titled(self._core, change.target, self._titles).record
-                now = before.get(change.note, note and note.etag)
-                before[change.note] = change.before
-                is_gone = _INVERSE[change.kind] == "put back" and now not in {change.after, change.before}
-                yield change, "" if is_gone else _INVERSE[change.kind], _CHANGED if is_gone else ""
-            else:
-                yield change, "", "compact files notes again, and review --undo takes an accepted candidate back"
 
-
-def _earlier(core: Core, change: NoteChange) -> bytes | None:
+def find_earlier(core: Core, change: NoteChange) -> bytes | None:
     """Return the bytes from before an edit, or of a file that was removed, as kept or else from the trash or git. None
     if they are nowhere."""
     etag, vault = change.before or Etag(""), core.vault
@@ -210,62 +161,3 @@ async def list_changes(core: Core, wanted: ChangesRequest) -> dict[str, Any]:
         }
 
     return await in_thread(read, what="reading the changes")
-
-
-async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
-    """Undo changes if you are `sure`, else only list the `steps`. A step that wasn't done has the reason. A step that
-    fails doesn't stop the others."""
-
-    def read() -> list[tuple[NoteChange, str, str, dict[str, Any]]]:
-        history = ChangeHistory(core)
-        return [(*step, history.describe(step[0])) for step in history.steps(history.to_undo(wanted))]
-
-    steps: list[dict[str, Any]] = []
-    for change, action, why, facts in await in_thread(read, what="reading the changes"):
-        steps.append({**facts, "action": action, "why": why})
-        if wanted.sure and action:
-            try:
-                await _undo(core, change, action)
-            except McpMemoryError as error:
-                steps[-1]["why"] = str(error)
-    return {"sure": wanted.sure, "steps": steps}
-
-
-async def _undo(core: Core, change: NoteChange, action: str) -> None:
-    """Undo a step. Raises the errors of the vault and the compactor."""
-    by = Caller(PERSON, is_person=True, undoes=change.id)
-
-    async def work(places: Sequence[Place]) -> None:
-        path, entry = places[0][0], change.entry
-        if entry and path == MEMORY and action == "put back":  # an entry of MEMORY.md that was replaced
-            with suppress(NotFound):
-                await forget_note(core, path, entry, restore=True, by=by)
-                return
-        if action in {"put back", "reinstate"}:
-            put_back = core.vault.editing.put_back
-            earlier = await in_thread(lambda: _earlier(core, change), deadline_s=30, what="reading it")
-            file = await in_thread(lambda: put_back(path, change, earlier), deadline_s=30, what="writing it")
-            await index_written(core, file)
-        else:
-            restore, archive = action == "restore", action == "archive"
-            await forget_note(core, path, entry, restore=restore, archive=archive, reason="undone", by=by)
-
-    if action == "undo run" and change.run:
-        report = await core.runs.undo(change.run)
-        if report.left:
-            raise PreconditionFailed(f"{counted(len(report.left), 'file')} had to stay: {report.left[0]}")
-        return
-    if action == "bring back":
-        bring_back = core.vault.editing.bring_back
-        with acting(by):
-            kept = await in_thread(lambda: _earlier(core, change), deadline_s=30, what="reading it")
-            file = await in_thread(lambda: bring_back(change, kept), deadline_s=30, what="writing it")
-        await index_written(core, file)
-        if change.kind is ChangeKind.MOVED:
-            await core.indexing.writer.remove_deleted(change.path)
-        core.search.model.wake()
-        return
-    with acting(by):
-        target = change.target if change.entry or not change.note.startswith("path:") else NotePath(change.path)
-        await core.search.lookup.reach([target], work, deleted=action == "restore")
-    core.search.model.wake()

@@ -51,7 +51,7 @@ def announcement(note: NoteRecord, *, is_quoted: bool) -> str:
     reason = _REASONS.get(note.meta.get("voice", ""), _UNKNOWN)
     when = f" on {note.created.date().isoformat()}" if note.created else ""
     contradicted = ", ".join(note.meta.get("contradicts", ()))
-    undo = f"undo: mcp-memory review --undo {note.id}" + (f"; contradicts {contradicted}" if contradicted else "")
+    undo = f"undo: mcp-memory undo {note.id}" + (f"; contradicts {contradicted}" if contradicted else "")
     undo += f"; in place of {', '.join(note.supersedes)}, which counts again after an undo" if note.supersedes else ""
     if is_quoted:
         return f"{reason}: {in_quotes(note.path)} ({undo})"

@@ -1,4 +1,4 @@
-"""Dreaming over a real vault: what is proposed, what a person's edits of DREAMS.md do, and what a rollback restores."""
+"""Dreaming over a real vault: what is proposed, what a person's edits of DREAMS.md do, and what an undo restores."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_what_recurs_is_proposed_with_reasons_and_only_what_is_ticked_is_s
         assert BERLIN in page
         await dream(engine)
         assert world.read("MEMORY.md").decode() == memory
-        await dream(engine, rollback=done["run"])
+        await engine.undo_run(done["run"])
         assert world.read("MEMORY.md") == once["MEMORY.md"]
         await engine.sweep()
         assert await engine.lost() == [], "what is taken back isn't lost"
@@ -84,8 +84,7 @@ async def test_what_recurs_is_proposed_with_reasons_and_only_what_is_ticked_is_s
         assert {path: data for path, data in snapshot(world).items() if path.startswith("memory/2026")} == {
             path: data for path, data in before.items() if path.startswith("memory/2026")
         }
-        with pytest.raises(NotFound):
-            await dream(engine, rollback=done["run"])
+        assert (await engine.undo_run(done["run"])).done == []
 
 
 async def test_a_freely_edited_page_counts_as_it_stands(world: World) -> None:
@@ -164,10 +163,10 @@ async def test_auto_promote_is_for_the_sure_and_memory_with_conflict_markers_kee
         assert after.startswith(memory)
         assert [one["text"] for one in done["proposed"]] == [BERLIN]
         world.write("MEMORY.md", after.replace("- a", "- my own"))
-        report = await dream(engine, rollback=done["run"])
+        report = await engine.undo_run(done["run"])
         assert world.read("MEMORY.md").decode().startswith(memory.replace("- a", "- my own"))
         assert PNPM not in world.read("MEMORY.md").decode()
-        assert report["refused"] == []
+        assert report.left == []
         assert not (world.root / "DREAMS.md").exists()
 
 
@@ -220,8 +219,7 @@ async def test_over_its_budget_memory_is_relieved_by_what_is_ticked_and_gets_it_
         assert world.read(note).decode().endswith(f"{long.removeprefix('- ')}\n")
         assert "MEMORY.md#" in world.read(note).decode() and "kind: lesson" in world.read(note).decode()
         assert (await engine.status())["memory"] is None
-        report = await dream(engine, rollback=done["run"])
-        assert report["refused"] == []
+        assert (await engine.undo_run(done["run"])).left == []
         assert world.read("MEMORY.md") == before["MEMORY.md"] and world.read("DREAMS.md") == before["DREAMS.md"]
         assert note not in await found(engine, "10.0.0.2")
 
@@ -243,7 +241,7 @@ async def test_taking_back_a_promotion_takes_back_the_note_that_was_made_of_it(w
         world.write("DREAMS.md", world.read("DREAMS.md").decode().replace("- [ ] We", "- [x] We"))
         assert len((await dream(engine))["moved"]) == 1
         assert world.read("MEMORY.md") != once and PNPM.encode() not in world.read("MEMORY.md")
-        assert (await dream(engine, rollback=promoted["run"]))["refused"] == ["DREAMS.md was changed since and stays"]
+        assert (await engine.undo_run(promoted["run"])).left == ["DREAMS.md was changed since and stays"]
         assert not (world.root / "MEMORY.md").exists()
         assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
 
@@ -320,7 +318,7 @@ async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_
         assert diary[0].endswith("0 new proposals, 1 stored") and diary[1].endswith("2 new proposals, 0 stored")
 
 
-async def test_what_is_saved_while_it_dreams_stays_and_so_it_does_after_a_rollback(world: World) -> None:
+async def test_what_is_saved_while_it_dreams_stays_and_so_it_does_after_an_undo(world: World) -> None:
     logs(world).write("MEMORY.md", "# Memory\n\n## Decisions\n\n- Lena owns billing.\n")
     async with world.engine() as engine:
         await dream(engine)
@@ -339,13 +337,13 @@ async def test_what_is_saved_while_it_dreams_stays_and_so_it_does_after_a_rollba
             done = await dream(engine)
         page = world.read("DREAMS.md").decode()
         assert "Mine, of today." in page and PNPM not in page and BERLIN in page
-        await dream(engine, rollback=done["run"])
+        await engine.undo_run(done["run"])
         memory = world.read("MEMORY.md").decode()
         assert "- Lena owns billing.\n" in memory and "- Tom owns design.\n" in memory
         assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
 
 
-async def test_a_rollback_of_an_earlier_run_keeps_what_a_later_one_stored(world: World) -> None:
+async def test_an_undo_of_an_earlier_run_keeps_what_a_later_one_stored(world: World) -> None:
     logs(world)
     async with world.engine() as engine:
         await dream(engine)
@@ -353,7 +351,7 @@ async def test_a_rollback_of_an_earlier_run_keeps_what_a_later_one_stored(world:
         for text in (PNPM, BERLIN):
             world.write("DREAMS.md", world.read("DREAMS.md").decode().replace(f"[ ] {text}", f"[x] {text}"))
             runs.append((await dream(engine))["run"])
-        await dream(engine, rollback=runs[0])
+        await engine.undo_run(runs[0])
         memory = world.read("MEMORY.md").decode()
         assert BERLIN in memory and PNPM not in memory
         await engine.sweep()
@@ -361,7 +359,7 @@ async def test_a_rollback_of_an_earlier_run_keeps_what_a_later_one_stored(world:
 
 
 @pytest.mark.parametrize("path", ["DREAMS.md", "MEMORY.md"])
-async def test_a_rollback_leaves_a_file_that_is_saved_at_the_same_time(world: World, path: str) -> None:
+async def test_an_undo_leaves_a_file_that_is_saved_at_the_same_time(world: World, path: str) -> None:
     logs(world).write("MEMORY.md", "# Memory\n")
     async with world.engine(dreams=DreamsConfig(auto_promote=0.65)) as engine:
         done = await dream(engine)
@@ -374,6 +372,6 @@ async def test_a_rollback_leaves_a_file_that_is_saved_at_the_same_time(world: Wo
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(DreamFiles, "put", late)
-            await dream(engine, rollback=done["run"])
+            await engine.undo_run(done["run"])
         assert "Mine, of today." in world.read(path).decode()
         assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
