@@ -98,11 +98,11 @@ class Sweeper:
 
         def tidy() -> None:
             self._vault.ledger.put_back()
-            self._vault.settle()
+            self._vault.backend.settle()
             self._vault.shared.compare()
             if not self._reconciler.pruning_paused:
                 etags = self._writer.indexed_etags
-                self._vault.prune_tombstones(set(etags.values()), etags.keys())
+                self._vault.tombstones.prune(set(etags.values()), etags.keys(), self._vault.clock().date())
             with suppress(IndexUnavailable):  # the next sweep tries again
                 self._index.cut_log()
 

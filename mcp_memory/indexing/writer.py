@@ -86,7 +86,7 @@ class IndexWriter:
         for record in self.scan(active):
             self._vault.chains.learn(record.path, record)
             # If a crash interrupted a forget, only the vault knows of it, and the note is checked again.
-            signature = record.signature if self._vault.agrees_with_tombstones(record) else ""
+            signature = record.signature if self._vault.tombstones.agree_with(record) else ""
             self._known[record.path] = IndexedFile(signature, record.etag)
             if record.problem:
                 self.problems[record.path] = Problem(record.path, record.problem)

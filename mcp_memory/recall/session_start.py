@@ -113,7 +113,7 @@ class SessionStart:
     def _logs(self) -> list[NotePath]:
         now = self.wanted.now or datetime.now(UTC)
         days = (now.date() - timedelta(days=back) for back in range(self.log_days))
-        return [path for day in days for path in reversed(self.vault.logs_of(day))]
+        return [path for day in days for path in reversed(self.vault.daily_log.parts(day))]
 
     def _orders(self) -> list[NotePath]:
         orders = self.index.notes(replace(self.wanted, kinds=None, always_load=True))

@@ -9,11 +9,11 @@ from typing import Any
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Feature, Operation
 from mcp_memory.core.serializers import Payload
+from mcp_memory.runtime.json_lines import PlaceList
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.transfer.porting import ImportDestination, Transfer, note_facts, parse_incoming
 from mcp_memory.transfer.taught_files import TaughtFiles
 from mcp_memory.vault.journals.change_journal import IMPORT, acting
-from mcp_memory.vault.journals.place_list import PlaceList
 from mcp_memory.vault.journals.tombstones import Caller
 
 

@@ -10,7 +10,7 @@ from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from mcp_memory.integrations.marked_block import taught_block, taught_items, with_taught_items
 from mcp_memory.models import NotePath
-from mcp_memory.vault.journals.place_list import PlaceList
+from mcp_memory.runtime.json_lines import PlaceList
 
 
 class TaughtFiles(NoteCopies):

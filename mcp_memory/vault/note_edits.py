@@ -102,8 +102,7 @@ class NoteEditor:
         return self._notes.change(path, changed)
 
     def put_back(self, path: NotePath, change: NoteChange, data: bytes | None) -> NoteFile:
-        """Undo an edit, or the mark that the note was superseded; in a log, the edit of a single entry. `data`: the
-        earlier bytes, if they are known. Idempotent.
+        """Undo an edit; in a log, the edit of a single entry. `data`: the earlier bytes, if they are known. Idempotent.
 
         Raises NotFound if they aren't known, PreconditionFailed if the file, or the entry, was changed since."""
         self._notes.require_vault()
@@ -113,8 +112,6 @@ class NoteEditor:
         is_changed = file.record.etag != change.after
         if change.kind is ChangeKind.EDITED and file.record.is_log and change.entry and is_changed and data:
             return self._put_entry_back(path, change.entry, change.other or "", editable_text(path, data))
-        if change.kind is ChangeKind.SUPERSEDED and (is_changed or data is None):
-            return self._notes.change(path, lambda file, text: _reinstated(file, text, change.other))
         if is_changed:
             raise PreconditionFailed(f"{path} was changed since", hint=f"undo that first, or mcp-memory edit {path}")
         if data is None:
@@ -192,20 +189,6 @@ class NoteEditor:
         if new.meta.get("title") == old.meta.get("title") == derive_title(old.body) and old.body != new.body:
             changes["title"] = derive_title(new.body)
         return after if new.problem else frontmatter.patch(after, changes)
-
-
-def _reinstated(file: NoteFile | None, text: str, by: str | None) -> str:
-    """Return the text without the mark that this note superseded the other note, or an entry of it."""
-    if file and file.record.is_log:
-        marks: list[str] = file.record.meta.get("superseded", [])
-        left = [mark for mark in marks if by not in mark.split()]
-        return without_empty_head(frontmatter.patch(text, {"superseded": left or None}))
-    known: list[str] = [*file.record.superseded_by] if file else []
-    left = [note for note in known if note != by]
-    if left == known:
-        return text
-    none: dict[str, list[str] | None] = dict.fromkeys(("status", "superseded_by", "superseded_at"))
-    return frontmatter.patch(text, {"superseded_by": left} if left else none)
 
 
 def _with_text(before: str, text: str) -> str:

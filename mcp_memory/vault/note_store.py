@@ -21,9 +21,10 @@ from mcp_memory.vault.journals.change_journal import (
     IMPORT,
     ChangeKind,
     NoteChange,
+    changed_entry,
     current_caller,
+    describe_difference,
 )
-from mcp_memory.vault.journals.change_kinds import changed_entry, describe_difference
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note

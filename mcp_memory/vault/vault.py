@@ -10,13 +10,12 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 from ulid import ULID
 
 from mcp_memory.errors import InvalidInput, McpMemoryError
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
+from mcp_memory.models import Etag, NoteId, NotePath, NoteState, Outcome, Problem
 from mcp_memory.storage.base import Listing, Prepared, StorageBackend
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import LOG, VaultConfig
@@ -63,18 +62,18 @@ class Vault:
         self._config = config
         self._guard = notes.guard
         self._roots = dict(roots)
-        self._journals = journals
-        self._tombstones = journals.tombstones
+        self.journals = journals
+        self.tombstones = journals.tombstones
         self.provenance = Provenance(notes, self.ledger)
         self.chains = notes.chains = Chains(notes, self.ledger)
         self._publisher = NotePublisher(notes, self.ledger, self.provenance)
-        self._retirement = Retirement(notes, self._tombstones)
-        self._daily_log = DailyLog(notes, journals.appends, self._retirement)
+        self._retirement = Retirement(notes, self.tombstones)
+        self.daily_log = DailyLog(notes, journals.appends, self._retirement)
         self.filing = TopicFiles(notes, self.ledger, self.provenance)
         self.importing = NoteImporter(notes, self.ledger, secrets_allowed=self.secrets_allowed)
         self.editing = NoteEditor(notes, journals.appends, secrets_allowed=self.secrets_allowed)
-        self._memory = MemoryFile(notes, journals.appends, self._tombstones, self.provenance)
-        self.shared = SharedFiles(notes, journals.appends, self._daily_log, self._memory)
+        self._memory = MemoryFile(notes, journals.appends, self.tombstones, self.provenance)
+        self.shared = SharedFiles(notes, journals.appends, self.daily_log, self._memory)
         # Locks by content, so that two sessions that append the same text make a single note.
         self._appending = [threading.Lock() for _ in range(64)]
         # A lock for all changes of chains. If two notes supersede the same note, the second change sees the first.
@@ -125,10 +124,6 @@ class Vault:
     def read(self, path: NotePath) -> NoteFile:
         """Read a note. Raises NotFound, PathRefused, StorageFailed."""
         return self._notes.read(path)
-
-    def logs_of(self, day: date) -> Sequence[NotePath]:
-        """Return the files of our daily log of that day, in order."""
-        return self._daily_log.parts(day)
 
     def is_current(self, file: NoteFile) -> bool:
         """Return whether the file on disk is the one that was read. Raises the errors of `read`."""
@@ -216,11 +211,11 @@ class Vault:
         self._notes.require_vault()
         return self._retirement.archive(self._retirable(path, by), entry, done=done)
 
-    def tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
+    def list_tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
         """Return the tombstones of the forgotten notes among these, and of all forgotten log entries, without those
         that can't be read now. Reads files: for a worker thread."""
         found: list[Tombstone] = []
-        for path in dict.fromkeys([*deleted, *self._tombstones.logs()]):
+        for path in dict.fromkeys([*deleted, *self.tombstones.logs()]):
             with suppress(McpMemoryError):
                 found += self._retirement.list_tombstones(self.read(path))
         return found
@@ -231,6 +226,12 @@ class Vault:
         with self._superseding:
             self._replaceable(path, entry, caller)
             return self._retirement.supersede(path, by, entry)
+
+    def reinstate(self, path: NotePath, by: str) -> NoteFile:
+        """Take back that the note `by` superseded this note, or an entry of this log. Idempotent."""
+        self._notes.require_vault()
+        with self._superseding:
+            return self._retirement.reinstate(path, by)
 
     def mark_compatible(self, path: NotePath, mark: str, caller: Caller = UNKNOWN) -> NoteFile:
         """Mark a note as compatible with the note with this id or, by `ENTRY=ID`, an entry of a log, so that both stay
@@ -251,14 +252,6 @@ class Vault:
         if self._guard:
             self._guard.accept()
 
-    def settle(self) -> list[NotePath]:
-        """Check again the files that our writes displaced; return the paths of new conflict copies."""
-        return self.backend.settle()
-
-    def describe_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
-        """Describe the traces of a note or log entry in the state folder, a line for each place."""
-        return self._journals.describe(path, entry, ids)
-
     def erase(self, path: NotePath, entry: str | None = None) -> None:
         """Delete a file or a log entry for good, whoever it belongs to; `erase_traces` does the rest.
 
@@ -270,31 +263,11 @@ class Vault:
     def erase_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """Erase all traces of a note or log entry. Raises StorageFailed."""
         self.backend.erase_displaced(path)  # even if the file itself no longer has it
-        self._journals.erase(path, entry, ids)
+        self.journals.erase(path, entry, ids)
 
     def standing_leftovers(self) -> list[Problem]:
         """Return the leftovers that still exist."""
         return [left for left in self.leftovers if os.path.exists(self._roots[""] / left.path)]  # noqa: PTH110
-
-    def original_etag(self, file: NoteFile) -> Etag:
-        """Return the etag of a note's bytes as they were before it was forgotten, if it was."""
-        return self._tombstones.original(file.record.etag)
-
-    def agrees_with_tombstones(self, record: NoteRecord) -> bool:
-        """Return whether everything that a tombstone hides is forgotten in the record."""
-        if self._tombstones.hides(record.etag) and record.state is not NoteState.DELETED:
-            return False
-        hidden = self._tombstones.entries(record.path) if record.is_log else frozenset[str]()
-        return hidden <= set(record.meta.get("forgotten", ()))
-
-    @property
-    def damaged_tombstones(self) -> Sequence[Problem]:
-        """Return the tombstones that cannot be read."""
-        return list(self._tombstones.problems)
-
-    def prune_tombstones(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
-        """Remove the kept bytes that no restore can need any longer, given the vault's files; return how many files."""
-        return self._tombstones.prune(standing, paths, self._notes.clock().date())
 
     def _append(self, draft: Draft, named: NoteFile | None, entry: str | None, same: Sequence[NotePath]) -> WriteResult:
         with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:
@@ -302,7 +275,7 @@ class Vault:
                 if draft.path or named or draft.created or draft.expires_at:
                     what = "a log entry has no path and no time but now, never expires, and supersedes nothing"
                     raise InvalidInput(what, hint="use another kind")
-                return self._daily_log.append(draft)
+                return self.daily_log.append(draft)
             again = self._publisher.already_written(draft, same, replaces=named is not None)
             if named is None:
                 return again or self._publisher.publish(draft, None)

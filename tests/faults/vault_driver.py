@@ -162,7 +162,7 @@ def made(scenario: Scenario, folder: Path) -> None:
     for text in ("Bought tea", "Bought milk"):
         vault.append(Draft(text, KINDS.get("log")))
     scenario.make(vault)
-    vault.settle()
+    vault.backend.settle()
 
 
 def prepared(template: Path, folder: Path) -> Path:

@@ -60,7 +60,7 @@ async def test_stale_saves_make_no_entry_vanish(fast_folder: Path) -> None:
                 buffer += f"\nA line by hand, {number}\n".encode()
             save(world.root / LOG, buffer, by_rename=chance.random() < 0.5)
             if chance.random() < 0.1:
-                vault.settle()
+                vault.backend.settle()
                 vault.shared.compare()
     async with world.engine() as engine:
         lost = await listed(engine)

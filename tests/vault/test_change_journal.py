@@ -124,7 +124,7 @@ def test_erasing_a_note_leaves_no_line_and_no_earlier_bytes(tmp_path: Path) -> N
     first = vault.append(draft("CANARY one", "fact")).file.record
     other = vault.append(draft("Another", "fact")).file.record
     vault.filing.revise(first.path, vault.read(first.path).text + "More\n", first.etag)
-    assert vault.describe_traces(first.path, None, [first.id])
+    assert vault.journals.describe(first.path, None, [first.id])
     vault.erase(first.path)
     vault.erase_traces(first.path, None, [first.id])
     assert [one.note for one in vault.changes.changes()] == [other.id]

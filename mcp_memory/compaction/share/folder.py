@@ -18,6 +18,7 @@ from mcp_memory.compaction.share.share_bundle import ShareBundle, SharedFile
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.runtime.atomic_rename import KernelRenames
+from mcp_memory.runtime.json_lines import PlaceList
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.storage import open_storage
@@ -26,7 +27,6 @@ from mcp_memory.storage.folders import etag_of as etag_at
 from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
 from mcp_memory.storage.path_rules import split
 from mcp_memory.topics.page import etag_of
-from mcp_memory.vault.journals.place_list import PlaceList
 from mcp_memory.vault.marker import FOLDER as MARKER_FOLDER
 
 MANIFEST = ".mcp-memory-share.json"

@@ -94,14 +94,14 @@ class Eraser:
         with anyio.move_on_after(DISPLACED_S):
             while (left := await in_thread(self._hidden, what="looking for temporary files")) - known:
                 await anyio.sleep(0.1)
-                await in_thread(self._vault.settle, what="looking again at displaced files")
+                await in_thread(self._vault.backend.settle, what="looking again at displaced files")
         return sorted(left)
 
     def _plan(self, path: NotePath, entry: str | None) -> Erasure:
         if path.startswith("@"):
             raise Refused(f"{path} belongs to a read-only source", hint="erase it where it comes from")
         holders, ids = self._holders(path, entry), self._ids(path, entry)
-        traces = self._vault.describe_traces(path, entry, ids)
+        traces = self._vault.journals.describe(path, entry, ids)
         if runs := self._runs.runs_mentioning(ids):
             traces.append(f"the journal of {counted(len(runs), 'compaction')}, which can't be undone then")
         if not holders and not traces:

@@ -123,7 +123,7 @@ async def list_forgotten(core: Core, among: Filters, client: str | None = None) 
 
     def read() -> list[Tombstone]:
         notes = core.index.notes(Filters(states=frozenset({NoteState.DELETED})), limit=MOST_FORGOTTEN)
-        stones = core.vault.tombstones([note.path for note in notes if not note.path.startswith("@")])
+        stones = core.vault.list_tombstones([note.path for note in notes if not note.path.startswith("@")])
         return [*filter(is_wanted, stones)]
 
     found = await in_thread(read, what="reading what is forgotten")
@@ -144,5 +144,5 @@ async def holding_note(core: Core, record: NoteRecord) -> Mapping[str, str] | No
 def _identical_files(core: Core, file: NoteFile) -> list[NotePath]:
     """The other files with the bytes of a note that was just forgotten or restored, and so are forgotten or restored,
     too."""
-    etags, own = {core.vault.original_etag(file), file.record.etag}, file.record.path
+    etags, own = {core.vault.tombstones.original(file.record.etag), file.record.etag}, file.record.path
     return [path for path, etag in core.indexing.writer.indexed_etags.items() if etag in etags and path != own]

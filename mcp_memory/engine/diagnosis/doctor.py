@@ -18,7 +18,7 @@ from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.odd_files.set_aside import SET_ASIDE, Oddity
-from mcp_memory.vault.succession.circles import hidden_circles
+from mcp_memory.vault.succession.chains import hidden_circles
 
 EXAMINATION_S = 60.0
 _RETIRED = Filters(states=frozenset({NoteState.ARCHIVED}))
@@ -77,7 +77,7 @@ def _facts(core: Core) -> VaultFacts:
         read_only=vault.read_only,
         is_full=is_full(core),
         ignored=indexer.ignored,
-        damaged_undo=vault.damaged_tombstones,
+        damaged_undo=vault.tombstones.problems,
         damaged_ledger_lines=vault.ledger.damaged_lines,
         failing_jobs=core.background.scheduler.troubles,
         uncaptured=core.background.capture.problems,

@@ -185,6 +185,8 @@ async def _change_note(core: Core, change: NoteChange, action: UndoAction, path:
     if action in {UndoAction.PUT_BACK, UndoAction.REINSTATE}:
 
         def put_back() -> NoteFile:
+            if action is UndoAction.REINSTATE:
+                return core.vault.reinstate(path, change.other or "")
             return core.vault.editing.put_back(path, change, find_earlier(core, change))
 
         await index_written(core, await in_thread(put_back, deadline_s=30, what="writing it"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.errors import StorageFailed
-from mcp_memory.models import Etag, NoteId, NotePath, Problem
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Problem
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file, sync_folder
 from mcp_memory.text.markdown import frontmatter
@@ -144,6 +144,13 @@ class Tombstones:
         """Return whether these bytes were forgotten."""
         with self._lock:
             return etag in self._hidden
+
+    def agree_with(self, record: NoteRecord) -> bool:
+        """Return whether everything that is hidden here is forgotten in the record."""
+        if self.hides(record.etag) and record.state is not NoteState.DELETED:
+            return False
+        hidden = self.entries(record.path) if record.is_log else frozenset[str]()
+        return hidden <= set(record.meta.get("forgotten", ()))
 
     def entries(self, path: NotePath) -> frozenset[str]:
         """Return the hashes of this log's forgotten entries."""

@@ -93,6 +93,20 @@ class Retirement:
         """Mark a note or log entry as replaced by another note; it stays. Idempotent."""
         return self._patch(path, lambda file: self._supersede_marks(file, by, entry))
 
+    def reinstate(self, path: NotePath, by: str) -> NoteFile:
+        """Remove the mark that this note or log entry was replaced by the note `by`. Idempotent."""
+
+        def marks(file: NoteFile) -> Changes:
+            if file.record.is_log:
+                known: list[str] = file.record.meta.get("superseded", [])
+                return {"superseded": [mark for mark in known if by not in mark.split()] or None}
+            others: list[str] = [name for name in file.record.superseded_by if name != by]
+            if len(others) == len(file.record.superseded_by):
+                return {}
+            return {"superseded_by": others} if others else dict.fromkeys(("status", "superseded_by", "superseded_at"))
+
+        return self._patch(path, marks)
+
     def add_mark(self, path: NotePath, name: str, mark: str) -> NoteFile:
         """Add the mark to a list in the head. Idempotent."""
 
