@@ -58,7 +58,7 @@ class NoteState(StrEnum):
     INBOX = "inbox"  # a candidate in `_inbox/` that awaits review
     SUMMARY = "summary"  # a page of the topic tree: made from other notes, so it would repeat them in an answer
     TRANSCRIPT = "transcript"  # a captured session: searched only if its folder is asked for
-    ASIDE = "aside"  # another version of a note, a merge conflict or a template: see `vault.odd_files`
+    ASIDE = "aside"  # another version of a note, a merge conflict or a template: see `vault.marks`
     DELETED = "deleted"  # forgotten: known by id so that it can be restored, but has no chunks
 
 

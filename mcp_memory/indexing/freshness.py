@@ -20,8 +20,8 @@ from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import content_words, overlap
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.odd_files.set_aside import original_of
 from mcp_memory.vault.vault import Vault
 
 MOST_NAMED = 5

@@ -14,7 +14,7 @@ from mcp_memory.text.language.terms import words
 from mcp_memory.topics.page import ENTITIES, SUMMARIES
 from mcp_memory.vault.config import COMMITMENT, TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
-from mcp_memory.vault.odd_files.set_aside import is_template_folder
+from mcp_memory.vault.marks.set_aside import is_template_folder
 from mcp_memory.vault.succession.entry_marks import note_of
 
 _PROMISED = re.compile(

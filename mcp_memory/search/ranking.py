@@ -14,7 +14,7 @@ from mcp_memory.search.fusion import DENSE, FusionWeights, RetrieverRows
 from mcp_memory.text.language.identifiers import is_word_in, words_and_parts
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
-from mcp_memory.vault.odd_files.set_aside import original_of
+from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.succession.entry_marks import note_of
 
 FIRST_READ = 2

@@ -27,8 +27,8 @@ from mcp_memory.vault.journals.change_journal import (
 )
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.marker import MarkerGuard
+from mcp_memory.vault.marks.set_aside import unless_odd
 from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
-from mcp_memory.vault.odd_files.set_aside import unless_odd
 
 ATTEMPTS = 200  # the most tries of a compare-and-swap, if other writers are faster
 
@@ -48,20 +48,18 @@ class NoteStore:
         kinds: NoteKinds,
         max_note_bytes: int,
         clock: Callable[[], datetime],
-        journals: NoteJournals | None,
+        journals: NoteJournals,
         guard: MarkerGuard | None = None,
     ) -> None:
-        """Open a store. If `journals` is None, only the marks in the files themselves apply, and no change is
-        recorded."""
         self.backend = backend
         self.layout = layout
         self.kinds = kinds
         self.max_note_bytes = max_note_bytes
         self.clock = clock
         self._sources = dict(sources)
-        self._tombstones = journals.tombstones if journals else None
+        self._tombstones = journals.tombstones
         self.guard = guard
-        self.changes = journals.changes if journals else None
+        self._changes = journals.changes
         self.chains: Chains | None = None
 
     @property
@@ -212,7 +210,7 @@ class NoteStore:
         """Parse the bytes of a note. It stays forgotten even if another program has put its old bytes back."""
         file = read_note(path, data, etag, stat.signature, self.layout, self.kinds)
         record = file.record
-        if self._tombstones and not path.startswith("@"):
+        if not path.startswith("@"):
             if self._tombstones.hides(etag):
                 record = replace(record, state=NoteState.DELETED)
             hidden = self._tombstones.entries(path)
@@ -245,18 +243,18 @@ class NoteStore:
         facts = describe_difference(before, after)
         is_edit = facts["kind"] is ChangeKind.EDITED
         has_own_journal = run and not run.startswith((IMPORT, DECISION))
-        if self.changes and not has_own_journal and (is_edit or not facts.get("entry")):
-            self.changes.keep(after.record.id, blob.etag, blob.data, is_edit=is_edit)
+        if not has_own_journal and (is_edit or not facts.get("entry")):
+            self._changes.keep(after.record.id, blob.etag, blob.data, is_edit=is_edit)
         return {**facts, "before": expected}
 
     def _record(self, note: NoteRecord, facts: Mapping[str, Any]) -> None:
         """Record a change of the current caller's; a compaction's journal has the changes of pages."""
-        if self.changes and not self.is_page(note.path):
+        if not self.is_page(note.path):
             by = current_caller()
             known = {"client": by.client, "session": by.session, "run": by.run, "undoes": by.undoes}
             facts = {"project": note.project, **known, **facts}
             at = self.clock().timestamp()
-            self.changes.record(NoteChange(at=at, path=note.path, note=note.id, after=note.etag, **facts))
+            self._changes.record(NoteChange(at=at, path=note.path, note=note.id, after=note.etag, **facts))
 
     def _locate(self, path: NotePath) -> tuple[StorageBackend, NotePath]:
         if not path.startswith("@"):

@@ -49,10 +49,10 @@ class Vault:
         journals: NoteJournals,
         config: VaultConfig,
         roots: Mapping[str, Path],
-        prepared: Prepared | None = None,
+        prepared: Prepared = Prepared(),  # noqa: B008 -- frozen
     ) -> None:
-        self.warnings = prepared.warnings if prepared else ()
-        self.leftovers = prepared.leftovers if prepared else ()  # never removed: they may be an editor's save
+        self.warnings = prepared.warnings
+        self.leftovers = prepared.leftovers  # never removed: they may be an editor's save
         self.layout = notes.layout
         self.kinds = notes.kinds
         self.clock = notes.clock

@@ -269,6 +269,9 @@ async def test_a_file_that_a_person_moved_goes_back_and_one_that_he_made_is_forg
         assert (moved["kind"], moved["other"]) == ("moved", note.path)
         assert await undo(engine, moved["id"]) == [("moved", "bring back", "")]
         assert (world.root / note.path).exists()
+        assert await undo(engine, (await changes(engine))[0]["id"]) == [("moved", "bring back", "")]
+        assert (world.root / "elsewhere/kettle.md").exists(), "an undo can be undone"
+        assert await undo(engine, (await changes(engine))[0]["id"]) == [("moved", "bring back", "")]
         await engine.sweep()
         assert [change["kind"] for change in await changes(engine)][:2] == ["moved", "moved"], "nothing was removed"
         world.write("elsewhere/pot.md", "The pot is blue.")
@@ -328,8 +331,12 @@ async def test_a_compaction_is_taken_back_by_its_own_undo(toy_world: World) -> N
         run = (await engine.perform("compact", {}))["run"]
         moved = [change for change in await changes(engine) if change["run"] == run]
         assert [change["kind"] for change in moved] == ["moved"] * len(TEA)
+        planned = await engine.perform("undo", {"target": run})
+        assert [step["action"] for step in planned["steps"]] == ["undo run"] and toy_world.files() != before
         assert await undo(engine, moved[0]["id"]) == [("moved", "undo run", "")]
         assert toy_world.files() == before
+        ((_, action, why),) = await undo(engine, (await changes(engine))[0]["id"])
+        assert not action and "whole run" in why, "the next compaction files them again"
         assert all(change["undone"] for change in await changes(engine) if change["run"] == run)
         assert await undo(engine, run) == []
 

@@ -16,7 +16,7 @@ from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.vault.journals.append_journal import JournaledAppend
 from mcp_memory.vault.marker import MARKER
-from mcp_memory.vault.odd_files.set_aside import original_of
+from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry
 from tests.support.world import NOON, World
 

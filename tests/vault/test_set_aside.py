@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_memory.models import NoteState
-from mcp_memory.vault.odd_files.set_aside import is_version, likely_originals_of, original_of
+from mcp_memory.vault.marks.set_aside import is_version, likely_originals_of, original_of
 from tests.support.world import World, found, paths
 
 KILN = "# Kiln\n\nThe kiln in the yard fires at {} degrees, for nine hours.\n"

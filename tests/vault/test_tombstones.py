@@ -77,7 +77,7 @@ def test_kept_as_long_as_the_file_stands_and_a_while_longer(tmp_path: Path, stan
     assert (undo.find(AFTER) == b"before") is stays
     assert (tmp_path / f"{AFTER}.4711").exists() is (days <= GRACE_DAYS)
     if not stays:
-        assert [file.name for file in tmp_path.iterdir()] == ["days"]
+        assert [file.name for file in tmp_path.iterdir()] == ["checks.json"]
 
 
 def test_the_grace_begins_anew_when_the_file_was_back(tmp_path: Path) -> None:
@@ -100,18 +100,16 @@ def test_a_clock_that_is_years_ahead_makes_nothing_old(tmp_path: Path) -> None:
     assert undo.find(AFTER) == b"before"
 
 
-@pytest.mark.parametrize("mark", [b"", b"\xff", b"soon"])
-def test_a_mark_that_says_nothing_stops_no_pruning(tmp_path: Path, mark: bytes) -> None:
+@pytest.mark.parametrize("checks", [b"", b"\xff", b"[1]", b'{"days": 7}', b'{"days": [], "since": {"x": "soon"}}'])
+def test_a_damaged_list_of_checks_stops_no_pruning(tmp_path: Path, checks: bytes) -> None:
     undo = Tombstones(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
     undo.keep_entry(Tombstone(LOG, "0123456789abcdef"))
     looked(undo, 1)
-    marks = list(tmp_path.glob("*.gone"))
-    assert len(marks) == 2
     assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
-    marks[0].write_bytes(mark)
+    (tmp_path / "checks.json").write_bytes(checks)
     looked(undo, GRACE_DAYS + 2)
-    assert [file.name for file in tmp_path.iterdir()] == ["days"]
+    assert [file.name for file in tmp_path.iterdir()] == ["checks.json"]
 
 
 def test_an_entry_that_cannot_be_read_is_a_fact_and_the_others_count(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP, PAGE, TOPICS, related_section, with_related_section
 from mcp_memory.topics.places import is_topic_name
+from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.odd_files.set_aside import original_of
 from mcp_memory.vault.withheld_pages import sources_of
 
 MOST_PAGES = 1_000_000

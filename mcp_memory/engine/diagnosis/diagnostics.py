@@ -12,7 +12,7 @@ from mcp_memory.projects.matching import NearMatch
 from mcp_memory.projects.project_book import FILE
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.marker import MARKER
-from mcp_memory.vault.odd_files.set_aside import Oddity, likely_originals_of, original_of
+from mcp_memory.vault.marks.set_aside import Oddity, likely_originals_of, original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry, Why
 
 _LISTED = 10

@@ -17,7 +17,7 @@ from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.odd_files.set_aside import SET_ASIDE, Oddity
+from mcp_memory.vault.marks.set_aside import SET_ASIDE, Oddity
 from mcp_memory.vault.succession.chains import hidden_circles
 
 EXAMINATION_S = 60.0

@@ -26,9 +26,8 @@ it back. While the file exists they are kept forever. Only days with a check cou
 """
 
 ENTRY = ".entry"  # suffix of a forgotten entry's file
-GONE = ".gone"  # suffix of a mark that the file beside it is no longer needed
 SHOWN = ".shown"  # suffix of the bytes of a note that is about to be restored
-DAYS = "days"  # the file that lists the days on which we checked
+CHECKS = "checks.json"  # the days on which we checked, and on which of them a file was first no longer needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,45 +214,37 @@ class Tombstones:
     def prune(self, standing: Collection[Etag], paths: Collection[str], today: date) -> int:
         """Remove bytes that no file in the vault has needed (by its bytes, or a log by its path) for GRACE_DAYS; return
         the number of files."""
-        pruned = 0
         needed = {note.name for note in self._with(standing)}
         needed |= {_entry_name(path, entry) for path in self._entries if path in paths for entry in self._entries[path]}
-        with self._lock, suppress(OSError, ValueError):  # the rest is removed another time
-            names = {file.name for file in self._folder.iterdir()} - {DAYS}
+        with self._lock, suppress(OSError):  # the rest is removed another time
+            names = {file.name for file in self._folder.iterdir()} - {CHECKS}
             if not names:
                 return 0
-            day = self._day(today)
-            for name in names:
-                if name.endswith(GONE):
-                    if name.removesuffix(GONE) in needed or name.removesuffix(GONE) not in names:
-                        (self._folder / name).unlink()
-                elif name in needed:
-                    continue
-                elif (since := self._gone_since(name)) is None:
-                    replace_file(self._folder / (name + GONE), str(day).encode())
-                elif day - since >= GRACE_DAYS:
-                    (self._folder / name).unlink()
-                    (self._folder / (name + GONE)).unlink()
-                    pruned += 1
-            if pruned:
+            known = self._read_checks()
+            days = list(dict.fromkeys([*known["days"], today.isoformat()]))
+            since = {name: known["since"].get(name, len(days)) for name in names - needed}
+            over = [name for name, day in since.items() if len(days) - day >= GRACE_DAYS]
+            for name in over:
+                (self._folder / name).unlink()
+                del since[name]
+            checks = {"days": days, "since": since}
+            if checks != known:
+                replace_file(self._folder / CHECKS, json.dumps(checks).encode())
+            if over:
                 self._load()
-        return pruned
+            return len(over)
+        return 0
 
-    def _gone_since(self, name: str) -> int | None:
-        """Return the number of the day; None without a mark, or if it is incomplete. Raises OSError."""
+    def _read_checks(self) -> dict[str, Any]:
+        """Return the content of the file; empty if it is missing or damaged, and then all days count anew."""
         try:
-            return int((self._folder / (name + GONE)).read_bytes())
-        except (FileNotFoundError, ValueError):
-            return None
-
-    def _day(self, today: date) -> int:
-        """Return the number of days with a check, including today."""
-        file = self._folder / DAYS
-        known = file.read_text(errors="replace").split() if file.exists() else []
-        if today.isoformat() not in known:
-            known.append(today.isoformat())
-            replace_file(file, "\n".join(known).encode())
-        return len(known)
+            facts = json.loads((self._folder / CHECKS).read_bytes())
+            return {
+                "days": list(map(str, facts["days"])),
+                "since": {name: int(facts["since"][name]) for name in facts["since"]},
+            }
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return {"days": [], "since": {}}
 
     def _load(self) -> None:
         self._notes, self._entries, self.problems = {}, {}, []

@@ -1,1 +1,1 @@
-"""A person's marks on a note: its head, its tags, and whether it is private."""
+"""What a note's file says of itself: its head and tags, whether it is private, and whether it is a copy or template."""

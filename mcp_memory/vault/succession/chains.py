@@ -16,9 +16,9 @@ from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
 from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.journals.ledger import Ledger
+from mcp_memory.vault.marks.set_aside import likely_originals_of
 from mcp_memory.vault.note_file import ARCHIVE, INBOX, NoteFile
 from mcp_memory.vault.note_store import NoteStore
-from mcp_memory.vault.odd_files.set_aside import likely_originals_of
 from mcp_memory.vault.succession.entry_marks import entry_note, entry_record, successors_of_entries
 
 _OURS = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")

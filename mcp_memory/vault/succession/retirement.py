@@ -1,6 +1,5 @@
 """Forget, restore and supersede notes and log entries by changing their frontmatter and no other byte."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -8,9 +7,10 @@ from datetime import UTC, datetime
 from typing import cast
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed, Refused, StorageFailed
-from mcp_memory.models import Etag, NoteId, NotePath, NoteState, Status
+from mcp_memory.models import NoteId, NotePath, NoteState, Status
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import frontmatter, logs
+from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
 from mcp_memory.vault.note_file import MEMORY, NoteFile, derive_title, editable_text, entries_of
 from mcp_memory.vault.note_store import ATTEMPTS, NoteStore
@@ -191,7 +191,7 @@ class Retirement:
             before = editable_text(path, blob.data)
             after = without_empty_head(frontmatter.patch(before, changes(file)))
             data = after.encode("utf-8", "surrogateescape")
-            etag = Etag(hashlib.sha256(data).hexdigest())
+            etag = etag_of(data)
             if restores:
                 self._tombstones.show(blob.etag, etag)
             if after == before:

@@ -358,6 +358,19 @@ async def test_an_undo_of_an_earlier_run_keeps_what_a_later_one_stored(world: Wo
         assert await engine.lost() == []
 
 
+@pytest.mark.parametrize("name", ["id", "run", "path"])
+async def test_any_change_of_a_dream_is_undone_with_its_whole_run(world: World, name: str) -> None:
+    logs(world).write("MEMORY.md", "# Memory\n")
+    before = world.files()
+    async with world.engine(dreams=DreamsConfig(auto_promote=0.65)) as engine:
+        await dream(engine)
+        (change,) = [one for one in (await engine.perform("changes", {}))["changes"] if one["path"] == "MEMORY.md"]
+        undone = await engine.perform("undo", {"target": change[name], "sure": True})
+        assert [(step["action"], step["why"]) for step in undone["steps"]] == [("undo run", "")]
+        assert world.files() == before
+        assert {one["undone"] for one in (await engine.perform("changes", {}))["changes"] if one["run"]} == {True}
+
+
 @pytest.mark.parametrize("path", ["DREAMS.md", "MEMORY.md"])
 async def test_an_undo_leaves_a_file_that_is_saved_at_the_same_time(world: World, path: str) -> None:
     logs(world).write("MEMORY.md", "# Memory\n")

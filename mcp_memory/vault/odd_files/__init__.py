@@ -1,1 +1,0 @@
-"""Files in the vault that searches skip: copies, merge conflicts, templates."""
