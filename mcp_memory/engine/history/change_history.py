@@ -83,7 +83,7 @@ class ChangeHistory:
             )
         if wanted.target and self._core.runs.can_undo(wanted.target):
             return [self._change_of(wanted.target)]
-        found = self.find(wanted.target) if wanted.target else self.select(wanted)
+        found = self.select(wanted) if wanted.target is None else self.find(wanted.target)
         stored = {one.target for one in found if one.kind is ChangeKind.STORED}
         ids = {one.id for one in found} | {one.run for one in found}
         return [

@@ -361,8 +361,8 @@ async def test_an_undo_of_an_earlier_run_keeps_what_a_later_one_stored(world: Wo
 @pytest.mark.parametrize("name", ["id", "run", "path"])
 async def test_any_change_of_a_dream_is_undone_with_its_whole_run(world: World, name: str) -> None:
     logs(world).write("MEMORY.md", "# Memory\n")
-    before = world.files()
     async with world.engine(dreams=DreamsConfig(auto_promote=0.65)) as engine:
+        before = world.files()
         await dream(engine)
         (change,) = [one for one in (await engine.perform("changes", {}))["changes"] if one["path"] == "MEMORY.md"]
         undone = await engine.perform("undo", {"target": change[name], "sure": True})
