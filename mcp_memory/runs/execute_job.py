@@ -5,13 +5,12 @@ Each step is an atomic call that can be repeated safely. A job runs between two 
 
 import logging
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRefused, PreconditionFailed, Refused
-from mcp_memory.index.base import Index
 from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.runs.journal import (
     JobEntry,
@@ -33,7 +32,6 @@ from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
-from mcp_memory.vault.withheld_pages import quotes_forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +55,32 @@ def apply_step(step: Step, vault: Vault) -> TouchedNotes:
             return _remove(step.path, step.text, vault)
 
 
-def revert_step(step: Step, vault: Vault) -> TouchedNotes:
-    """Revert a step. Raises the errors of the vault: NotFound or PreconditionFailed for a file that was changed
-    since."""
+def undo_step(step: Step, vault: Vault, quotes_forgotten: Callable[[str], bool]) -> TouchedNotes:
+    """Undo a step. Raises the errors of the vault: NotFound or PreconditionFailed for a file that was changed since,
+    and Refused for a page that quotes a forgotten note."""
     match step:
         case MoveStep():
             return TouchedNotes((_move_back(step, vault),), (step.target,))
         case RelinkStep():
-            back: list[Redirect] = []
-            shift = 0
-            for at, old, new in step.redirects:
-                back.append((at + shift, new, old))
-                shift += len(new) - len(old)
-            undone = replace(step, before=step.after, after=step.before, redirects=back)
-            return TouchedNotes((_relink(undone, vault),))
+            return TouchedNotes((_relink(_inverse(step), vault),))
+        case WriteStep(before=None):
+            return _remove(step.path, step.text, vault)
         case WriteStep():
-            if step.before is None:
-                return _remove(step.path, step.text, vault)
-            return TouchedNotes((_write(step.path, step.before, step.text, vault, _parts_before(step, vault)),))
+            text, now, parts = step.before or "", step.text, _parts_before(step, vault)
         case RemoveStep():
-            return TouchedNotes((_write(step.path, step.text, None, vault),))
+            text, now, parts = step.text, None, None
+    if quotes_forgotten(text):
+        raise Refused(f"{step.path} quoted a note that is forgotten now: it stays as it is")
+    return TouchedNotes((_write(step.path, text, now, vault, parts),))
 
 
-def undo_step(step: Step, vault: Vault, index: Index, pages: Mapping[str, str]) -> TouchedNotes:
-    """Undo a step like `revert_step`, but raise Refused for a page that quotes a forgotten note. `pages` are the pages
-    that the same undo restores, by id. Reads files and the index."""
-    if isinstance(step, WriteStep | RemoveStep):
-        text = step.before if isinstance(step, WriteStep) else step.text
-        if text and quotes_forgotten(text, vault, index, pages):
-            raise Refused(f"{step.path} quoted a note that is forgotten now: it stays as it is")
-    return revert_step(step, vault)
+def _inverse(step: RelinkStep) -> RelinkStep:
+    back: list[Redirect] = []
+    shift = 0
+    for at, old, new in step.redirects:
+        back.append((at + shift, new, old))
+        shift += len(new) - len(old)
+    return replace(step, before=step.after, after=step.before, redirects=back)
 
 
 def pages_restored(steps: Iterable[Step]) -> dict[str, str]:
@@ -112,7 +106,7 @@ def _move_back(step: MoveStep, vault: Vault) -> NoteFile:
 
 
 def _write(path: NotePath, text: str, before: str | None, vault: Vault, parts: Parts | None = None) -> NoteFile:
-    file = _read(path, vault)
+    file = vault.find(path)
     if file and file.text == text:
         return file
     expected = None if before is None else _expected_etag(path, file, before, vault)
@@ -128,7 +122,7 @@ def _parts_before(step: WriteStep, vault: Vault) -> Parts | None:
 
 
 def _remove(path: NotePath, text: str, vault: Vault) -> TouchedNotes:
-    if file := _read(path, vault):
+    if file := vault.find(path):
         vault.filing.remove_page(path, _expected_etag(path, file, text, vault))
     return TouchedNotes(removed=(path,))
 
@@ -145,13 +139,6 @@ def _expected_etag(path: NotePath, file: NoteFile | None, text: str, vault: Vaul
     if with_related_section(now, "") != with_related_section(then, ""):
         raise PreconditionFailed(f"{path} was rewritten by a later run", hint="it stays as it is")
     return file.record.etag
-
-
-def _read(path: NotePath, vault: Vault) -> NoteFile | None:
-    try:
-        return vault.read(path)
-    except NotFound:
-        return None
 
 
 OnStep = Callable[[TouchedNotes], None]

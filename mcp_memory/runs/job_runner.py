@@ -32,6 +32,7 @@ from mcp_memory.topics.page_parts import RELATED_PART, parts_of
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.vault import Vault
+from mcp_memory.vault.withheld_pages import quotes_forgotten
 
 Pace = Callable[[], Awaitable[bool]]
 """Awaited before each job; False ends the run before that job."""
@@ -135,13 +136,17 @@ class JobRunner:
                 )
 
     async def _undo_job(self, run: str, entry: JobEntry, pages: Mapping[str, str]) -> list[str]:
-        """Undo a job's steps, latest first; return the reasons for steps that couldn't be undone. `pages` as for
-        `undo_step`. Raises StorageFailed; calling it again continues."""
+        """Undo a job's steps, latest first; return the reasons for steps that couldn't be undone. `pages` are the pages
+        that the whole undo restores, by id. Raises StorageFailed; calling it again continues."""
         left: list[str] = []
+
+        def quotes(page: str) -> bool:
+            return quotes_forgotten(page, self.vault, self.index, pages)
+
         async with self.reconciler.paused():
             for step in reversed(entry.steps):
                 try:
-                    undo = partial(undo_step, step, self.vault, self.index, pages)
+                    undo = partial(undo_step, step, self.vault, quotes)
                     with acting(Caller(undoes=run)):
                         touched = await in_thread(undo, what="undoing a step")
                     await self._update_index(touched)

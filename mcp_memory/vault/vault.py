@@ -125,6 +125,10 @@ class Vault:
         """Read a note. Raises NotFound, PathRefused, StorageFailed."""
         return self._notes.read(path)
 
+    def find(self, path: NotePath) -> NoteFile | None:
+        """Read a note, or return None if there is no such file. Raises PathRefused, StorageFailed."""
+        return self._notes.find(path)
+
     def is_current(self, file: NoteFile) -> bool:
         """Return whether the file on disk is the one that was read. Raises the errors of `read`."""
         return self.signature(file.record.path) == file.record.signature

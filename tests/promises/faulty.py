@@ -30,7 +30,7 @@ from mcp_memory.index.base import Watermark
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Conflict, Filters, NoteRecord, NoteState, Outcome, Receipt
-from mcp_memory.runs.execute_job import finish_jobs, revert_step, run_job
+from mcp_memory.runs.execute_job import finish_jobs, run_job, undo_step
 from mcp_memory.runs.journal import JobEntry, JobOutcome, RunJournal, WriteStep
 from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
@@ -224,7 +224,7 @@ def judge_tend(vault: Vault, answered: bool) -> list[str]:
     faults += dangling(vault)
     for entry in journal_of(vault).read_run("tended") if done[0] else ():
         for step in reversed(entry.steps):
-            revert_step(step, vault)
+            undo_step(step, vault, lambda _: False)
     if "Itself" in vault.read(page).text or MAPPED in vault.list().files or len(vault.list().files) != 6:
         faults.append("it could not be taken back")
     return faults
@@ -278,7 +278,7 @@ def judge_edit_of_topic(vault: Vault, answered: bool) -> list[str]:
         faults.append("there is still something to finish")
     for entry in done:
         for step in reversed(entry.steps):
-            revert_step(step, vault)
+            undo_step(step, vault, lambda _: False)
     if all_of(vault) != WHOLE:
         faults.append("it could not be taken back")
     return faults

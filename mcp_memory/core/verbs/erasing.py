@@ -24,7 +24,6 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP, PAGE, TOPICS, related_section, with_related_section
 from mcp_memory.topics.places import is_topic_name
 from mcp_memory.vault.marks.set_aside import original_of
-from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.withheld_pages import sources_of
 
 MOST_PAGES = 1_000_000
@@ -145,7 +144,7 @@ class Eraser:
         return [*pages, *relating, *holders, *quoting]
 
     def _text(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> ErasedText:
-        return ErasedText.of(path, entry, ids, self._read(path))
+        return ErasedText.of(path, entry, ids, self._vault.find(path))
 
     def _waiting(self, path: NotePath, entry: str | None) -> list[NotePath]:
         text = self._text(path, entry, self._ids(path, entry))
@@ -165,7 +164,7 @@ class Eraser:
         others = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=topics), limit=MOST_PAGES)
         found: list[NotePath] = []
         for path in sorted({record.path for record in others if self._vault.filing.is_as_written(record)} - {*pages}):
-            file = self._read(path)
+            file = self._vault.find(path)
             links = find_links(related_section(file.text)) if file else []
             if any(resolve(link.target, path) in pages for link in links):
                 found.append(path)
@@ -175,7 +174,9 @@ class Eraser:
         """The pages and the map of the topics above, and all pages made from the note or from such a page."""
         found = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES)
         pages = [page for page in found if not page.path.startswith("@")]
-        sources = {page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._read(page.path))}
+        sources = {
+            page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._vault.find(page.path))
+        }
         tainted, made = set(ids), dict[NotePath, None]()
         while more := [
             page for page, (_, some) in sources.items() if page not in made and not tainted.isdisjoint(some)
@@ -191,21 +192,15 @@ class Eraser:
     def _holders(self, path: NotePath, entry: str | None) -> list[NotePath]:
         """The file and its conflict copies, if they contain the text to erase."""
         copies = [file for file in sorted(self._vault.list().files) if original_of(file) == path]
-        files = {file: self._read(file) for file in (path, *copies)}
+        files = {file: self._vault.find(file) for file in (path, *copies)}
         return [name for name, file in files.items() if file and (entry is None or file.has_entry(entry))]
 
     def _ids(self, path: NotePath, entry: str | None) -> set[NoteId]:
         if entry:
             return set()
         return self._vault.provenance.known_ids(
-            path, self._read(path), lambda known: bool(self._index.note_by_id(known))
+            path, self._vault.find(path), lambda known: bool(self._index.note_by_id(known))
         )
-
-    def _read(self, path: NotePath) -> NoteFile | None:
-        try:
-            return self._vault.read(path)
-        except NotFound:
-            return None
 
     def _hidden(self) -> set[str]:
         found: set[str] = set()
@@ -226,7 +221,7 @@ class Eraser:
         self, path: NotePath, entry: str | None, holders: Sequence[NotePath], ids: Collection[NoteId]
     ) -> Iterator[str]:
         root = self._root
-        file = None if entry else self._read(path)
+        file = None if entry else self._vault.find(path)
         for copy, etag in self._writer.indexed_etags.items():
             if file and etag == file.record.etag and copy not in holders:
                 yield f"the same bytes in {copy}: mcp-memory erase {shlex.quote(copy)}"

@@ -1,6 +1,5 @@
 """Lists the changes of notes, the latest first, and finds the changes that you name."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
