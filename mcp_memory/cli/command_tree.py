@@ -52,63 +52,48 @@ class Commands(click.Group):
 _GROUPS = {
     "Everyday": {
         "setup": ("setup.setup:setup", "Connect your agents and bring in what they know, step by step"),
-        "start": ("daemon.running:start", "Start the daemon in the background, or say where it runs"),
+        "start": ("daemon.running:start", "Start the daemon in the background, or at each login"),
         "append": ("notes.notes:append", "Store a note (also: add)"),
         "search": ("notes.notes:search", "Find notes by what they say"),
         "recall": ("notes.notes:recall", "Read what an agent is told for a question"),
-        "show": ("topics.topics:show", "Print one note, and the topic it is filed under"),
+        "show": ("notes.editing:show", "Print one note, and the topic it is filed under"),
         "list": ("notes.listing:list_", "List notes, the newest first; also the forgotten"),
         "edit": ("notes.editing:edit", "Change a note in your editor, or from standard input"),
         "forget": ("notes.forgotten:forget", "Hide a note from every answer; its file stays"),
         "restore": ("notes.forgotten:restore", "Bring back what was forgotten"),
         "changes": ("notes.changes:changes", "List what was stored, edited, forgotten: when, and by whom"),
         "undo": ("notes.changes:undo", "Take a change back"),
-        "review": ("sessions.review:review", "Decide on statements found in sessions, with one key each"),
+        "review": ("sessions.review:review", "Decide on what was found in sessions, and on contradictions"),
         "status": ("daemon.running:status", "Show whether the daemon runs, and the state of its index"),
         "doctor": ("daemon.doctor:doctor", "List problems, each with a remedy"),
         "help": ("help:help_", "Show a page of the guide, or how a command is used"),
     },
     "Notes": {
         "demo": ("setup.demo:demo", "Show what memory does, with example notes that are removed again"),
-        "open": ("notes.editing:open_", "Open a note's file in your editor, or the vault's folder"),
-        "recent": ("notes.listing:recent", "Show what was stored last, with its first lines"),
-        "today": ("notes.listing:today", "Show what was stored and changed today"),
-        "due": ("notes.due_list:due", "List what you promised: overdue, today, this week, done"),
+        "due": ("notes.listing:due", "List what you promised: overdue, today, this week, done"),
         "stats": ("notes.listing:stats", "Count what is stored, or list unanswered questions"),
         "why": ("sessions.why:why", "Show which notes agents were given unasked, and why"),
         "mute": ("sessions.why:mute", "Keep a note from being given to agents unasked"),
-        "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
-        "archive": ("notes.editing:archive", "Retire a note: only search --archived finds it"),
-        "unarchive": ("notes.editing:unarchive", "Bring an archived note back to where it was"),
-        "over": ("notes.editing:over", "List what is over: long expired, superseded, or never used"),
+        "archive": ("notes.forgotten:archive", "Retire a note, or list those whose time has passed"),
         "teach": ("notes.teaching:teach", "Put a note into AGENTS.md, CLAUDE.md, TOOLS.md or a skill"),
-        "links": ("topics.note_links:links", "List what a note links to, and what links to it"),
-        "lint": ("topics.note_links:lint", "List broken links, and repair them after renames"),
-        "refs": ("notes.code_references:refs", "List the code that notes name, and what became of it"),
-        "log": ("notes.notes:log", "Show a note's history in the vault's git repository"),
+        "links": ("notes.links:links", "List a note's links, check all links, or the code in notes"),
         "erase": ("notes.forgotten:erase", "Delete a note and all traces of it for good"),
     },
     "Sessions": {
-        "capture": ("sessions.capturing:capture", "Make past sessions of agents searchable"),
-        "extract": ("sessions.extraction:extract", "Store what is worth remembering in a transcript"),
-        "audit": ("sessions.extraction:audit", "List what of a transcript is missing from memory"),
-        "digest": ("notes.listing:digest", "Tell what happened in a day, a week or a phase"),
-        "dream": ("notes.dreaming:dream", "Propose what recurs for MEMORY.md, in DREAMS.md"),
+        "sessions": ("sessions.transcripts:sessions", "Capture, extract, audit and sum up agents' sessions"),
+        "dream": ("sessions.dreaming:dream", "Propose what recurs for MEMORY.md, in DREAMS.md"),
         "chat": ("sessions.chat:chat", "Talk with a language model that has your memory"),
     },
     "Topics": {
-        "tree": ("topics.reorganizing:tree", "Draw, rename, move, merge and split topics (also: topics)"),
-        "compact": ("topics.topics:compact", "File fresh notes under topics now"),
-        "organize": ("topics.topics:organize", "Write a page for each project, person and service"),
+        "topics": ("topics.topics:topics", "Draw, rename, move, merge, split and compact topics"),
         "wiki": ("topics.wiki:wiki", "Show what holds of a subject, how sure, and what needs deciding"),
-        "projects": ("notes.projects:projects", "List projects and their repositories, merge and split them"),
+        "projects": ("topics.projects:projects", "List projects and their repositories, merge and split them"),
     },
     "Files and backup": {
         "import": ("transfer.importing:import_", "Import another program's notes, or an export"),
         "export": ("transfer.exporting:export", "Write all notes to one file"),
         "share": ("transfer.sharing:share", "Copy a topic to a folder, for other people"),
         "adopt": ("daemon.admin:adopt", "Let agents change notes that they did not write"),
-        "recover": ("daemon.doctor:recover", "Add back log entries that another program's save removed"),
     },
     "Clients": {
         "install": ("clients.installing:install", "Connect Claude Code, Codex, Gemini CLI and others"),
@@ -120,9 +105,7 @@ _GROUPS = {
         "restart": ("daemon.running:restart", "Restart the daemon with the current configuration"),
         "serve": ("daemon.running:serve", "Serve the vault in the foreground"),
         "jobs": ("daemon.jobs:jobs", "List, run and pause what the daemon does in the background"),
-        "service": ("daemon.service:service", "Have systemd start the daemon at login"),
         "config": ("daemon.admin:config", "Show the configuration, and where it is"),
-        "reindex": ("daemon.admin:reindex", "Read every file again, and index those that differ"),
     },
 }
 """The commands by heading, each with its module and a purpose of at most 64 characters, which fits a line of help."""
@@ -140,21 +123,28 @@ def list_commands() -> str:
 
 COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
-ALIASES = {"add": "append", "topics": "tree"}
-"""The only aliases."""
+ALIASES = {"add": "append"}
+"""The only alias."""
 
 _OTHER_WORDS = {
     "append": "store save remember write note", "search": "find query grep", "recall": "ask",
-    "show": "get read cat view", "list": "ls all notes", "recent": "last latest head tail",
-    "edit": "update change modify set", "undo": "revert rollback", "forget": "rm remove delete del hide",
-    "restore": "unforget undelete", "archive": "retire", "erase": "purge wipe", "changes": "diff activity",
-    "log": "history blame", "stats": "count size usage info gaps unanswered questions", "status": "ps running ping",
-    "doctor": "check health diagnose fix repair", "review": "inbox candidates accept",
-    "refs": "references code grounding stale",
-    "due": "reminders remind todo tasks promises commitments agenda", "tree": "rename move merge split",
-    "stop": "kill quit", "compact": "organize tidy", "export": "backup dump", "import": "load ingest",
+    "show": "get read cat view", "list": "ls all notes", "list --today": "today",
+    "list --text": "recent last latest head tail",
+    "edit": "update change modify set open", "undo": "revert rollback", "forget": "rm remove delete del hide",
+    "restore": "unforget undelete unarchive", "archive": "retire over", "erase": "purge wipe",
+    "changes": "diff activity", "changes NOTE": "log history blame", "stats": "count size usage info",
+    "stats --unanswered": "gaps unanswered questions",
+    "status": "ps running ping", "doctor": "check health diagnose fix", "doctor --repair": "repair recover",
+    "doctor --reindex": "reindex rebuild sync index", "review": "inbox candidates accept",
+    "review --conflicts": "conflicts contradictions", "links --check": "lint",
+    "links --code": "refs references code grounding stale",
+    "due": "reminders remind todo tasks promises commitments agenda", "topics": "tree topic",
+    "topics rename": "rename", "topics move": "move", "topics merge": "merge", "topics split": "split",
+    "topics compact": "compact tidy", "topics organize": "organize", "sessions capture": "capture transcripts",
+    "sessions extract": "extract", "sessions audit": "audit", "sessions digest": "digest digests",
+    "stop": "kill quit", "start --at-login": "service systemd", "export": "backup dump", "import": "load ingest",
     "install": "connect", "setup": "init", "uninstall": "disconnect", "serve": "run daemon server", "restart": "reload",
-    "config": "settings configure options", "reindex": "rebuild sync index", "help": "man docs guide manual",
+    "config": "settings configure options", "help": "man docs guide manual",
 }  # fmt: skip
 _MEANT = {word: name for name, words in _OTHER_WORDS.items() for word in words.split()}
 """Maps other words to the commands that they mean. A command that is only spelled like such a word may do the
@@ -164,7 +154,7 @@ opposite."""
 def _suggestion(ctx: click.Context, word: str) -> str:
     if word in {"logs", "logfile"}:
         folder = ctx.ensure_object(CommandContext).settings.state.log.parent
-        return f"the daemon's log is in {folder}; mcp-memory log shows the history of a note"
+        return f"the daemon's log is in {folder}; mcp-memory changes NOTE shows the history of a note"
     import difflib  # it would take 5 ms of every command's start
 
     if near := [_MEANT[word]] if word in _MEANT else difflib.get_close_matches(word, COMMANDS, n=1):

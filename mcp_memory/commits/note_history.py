@@ -116,7 +116,7 @@ def _text_at(vault: Vault, index: Index, repository: Repository, target: str, co
             if sources_of(text) and quotes_forgotten(text, vault, index):
                 raise Refused(f"{path} quoted a note that is forgotten or gone", hint=f"mcp-memory show {path}")
             return path, text
-    raise NotFound(f"{target} is not in the commit {commit}", hint=f"mcp-memory log {target}")
+    raise NotFound(f"{target} is not in the commit {commit}", hint=f"mcp-memory changes {target}")
 
 
 def _is_kept(now: NoteFile | None, path: str, then: str | None, index: Index) -> bool:
@@ -145,7 +145,7 @@ def find_note(vault: Vault, repository: Repository, target: str) -> KnownNote:
     known = [*earlier, *vault.ledger.places_of(NoteId(note_id))]
     paths = list(dict.fromkeys([path, *known] if path else known))
     if not paths:
-        raise NotFound(f"no commit knows the id {note_id[:100]!r}", hint="mcp-memory log lists commits")
+        raise NotFound(f"no commit knows the id {note_id[:100]!r}", hint="git log lists commits")
     files = (_read(vault, NotePath(place)) for place in paths)
     return KnownNote(paths, note_id, file or next((now for now in files if now and now.record.id == note_id), None))
 

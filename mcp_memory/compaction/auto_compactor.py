@@ -18,7 +18,7 @@ from mcp_memory.topics.places import FRESH
 
 TOPICS_JOB = "topics"
 OFF = "topics.automatic is off"
-HELD = "you undid a run: automatic compaction resumes after the next mcp-memory compact"
+HELD = "you undid a run: automatic compaction resumes after the next mcp-memory topics compact"
 NOTHING = "nothing to do"
 QUIET = "something has changed: waiting until changes stop"
 INCOMPLETE = "the index is not complete yet"
@@ -64,7 +64,7 @@ class AutoCompactor:
             "automatic": off is None,
             "phase": progress.now.phase,
             "progress": [progress.now.done, progress.now.total],
-            "why_idle": (f"{off}: run mcp-memory compact" if off else why) if is_idle else None,
+            "why_idle": (f"{off}: run mcp-memory topics compact" if off else why) if is_idle else None,
             "next_s": job["next_s"] if is_idle else None,
             "last": {"run": progress.last.run, "about": progress.last.about} if progress.last else None,
             "failures": job["failures"],

@@ -75,7 +75,7 @@ class RunScope:
         for folder in (name.removeprefix(f"{root}/"), name.removeprefix("topics/")):
             if folder in below:
                 return cls(folder)
-        raise NotFound(f"{wanted[:200]!r} is no topic", hint="mcp-memory tree shows them: pass the path of a folder")
+        raise NotFound(f"{wanted[:200]!r} is no topic", hint="mcp-memory topics shows them: pass the path of a folder")
 
     def includes_topic(self, topic: NotePath, root: str) -> bool:
         return self._includes(topic[len(root) + 1 :])

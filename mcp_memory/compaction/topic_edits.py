@@ -114,7 +114,7 @@ class TopicEditor:
     def _move(self, topic: Topic, into: Topic | None) -> JobEntry:
         parent = into.folder if into else self.root
         if parent == topic.folder.rpartition("/")[0]:
-            raise InvalidInput(f"{topic.name} is there already", hint="mcp-memory tree shows the topics")
+            raise InvalidInput(f"{topic.name} is there already", hint="mcp-memory topics shows the topics")
         if into:
             self._page(into)
         target = f"{parent}/{free_name(topic.name, set(map(fold, self._names_in(parent))))}"
@@ -158,7 +158,7 @@ class TopicEditor:
         notes = {key: note for note in topic.leaves
                  for key in (note.id, note.id[-SHORT_ID:], note.path, note.path.rpartition("/")[2])}  # fmt: skip
         if unknown := [name for name in wanted if name not in notes]:
-            raise NotFound(f"{unknown[0][:100]!r} is no note of {topic.name}", hint="mcp-memory tree shows its notes")
+            raise NotFound(f"{unknown[0][:100]!r} is no note of {topic.name}", hint="mcp-memory topics shows its notes")
         return list({notes[name].path: notes[name] for name in wanted}.values())
 
     def _with_words(self, topic: Topic, title: str) -> list[NoteRecord]:
@@ -190,7 +190,7 @@ class TopicEditor:
         if page is None or not self._made(page):
             raise Refused(
                 f"{topic.folder} is a folder of your own, or has no page of ours",
-                hint="rename it as you like in a file manager; mcp-memory compact writes missing pages",
+                hint="rename it as you like in a file manager; mcp-memory topics compact writes missing pages",
             )
         return page
 

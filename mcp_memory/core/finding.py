@@ -9,7 +9,7 @@ Severity = Literal["error", "warning", "info"]
 @dataclass(frozen=True, slots=True)
 class Finding:
     """`severity`: `error` needs you, `warning` may need you, `info` needs nothing.
-    `fixable`: `doctor --fix` handles it."""
+    `fixable`: `doctor --repair` handles it."""
 
     severity: Severity
     what: str

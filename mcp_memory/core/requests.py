@@ -166,9 +166,10 @@ class DueRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChangesRequest:
-    """The latest `limit` changes of notes: by this client, in this session, since this date, in this project ('*' =
-    all) or in none."""
+    """The latest `limit` changes of notes: of this note or log entry, by this client, in this session, since this date,
+    in this project ('*' = all) or in none."""
 
+    target: str | None = None
     client: str | None = None
     session: str | None = None
     since: str | None = None

@@ -57,7 +57,7 @@ class ConflictReview:
         kept, partner = await look(lambda: self._id(target)), other and await look(lambda: self._id(other))
         pairs = [one for one in self._pairs(kept, partner) if only is None or {one.older, one.newer} & {*only}]
         if not pairs:
-            raise NotFound(f"no open conflict of {target[:100]}", hint="mcp-memory conflicts lists them")
+            raise NotFound(f"no open conflict of {target[:100]}", hint="mcp-memory review --conflicts lists them")
         with acting(replace(_PERSON, run=f"{DECISION}-{ULID()}")):
             for one in pairs:
                 change = partial(self._retire, one, kept) if verb == KEEP else partial(self._hold_both, one)

@@ -78,10 +78,10 @@ def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[
     """Return the bytes of those files that a commit contains. Raises InvalidInput, NotFound for an unknown commit,
     GitUnavailable."""
     if commit.startswith("-") or not commit.isprintable() or not commit:
-        raise InvalidInput(f"{commit!r} names no commit", hint="mcp-memory log lists them")
+        raise InvalidInput(f"{commit!r} names no commit", hint="git log lists them")
     out = repository.git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", accepted=(0, 1, 128))
     if not out:
-        raise NotFound(f"no commit {commit[:100]}", hint="mcp-memory log lists them")
+        raise NotFound(f"no commit {commit[:100]}", hint="git log lists them")
     inside = [os.fsdecode(repository.to_git_path(path)) for path in paths]
     listed = repository.git.run("ls-tree", "-r", "-z", out.decode().strip(), "--", *inside)
     oids: dict[str, str] = {}

@@ -42,7 +42,7 @@ def build(core: Core) -> Feature:
         """Return the notes that name code, with what became of it; check them again, or confirm one, if asked."""
         project = None if request.project == ANY_PROJECT else request.project
         if request.confirm and not request.target:
-            raise InvalidInput("which note is right?", hint="name one: mcp-memory refs NOTE --confirm")
+            raise InvalidInput("which note is right?", hint="name one: mcp-memory links --code NOTE --confirm")
         if project and request.folder:
             grounder.note_folder(project, request.folder)
         if request.check:

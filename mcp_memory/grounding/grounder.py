@@ -195,7 +195,7 @@ class Grounder:
     def _open(self, project: str, problems: dict[str, str]) -> CodeRepository | None:
         folders = self._folders.get(project, [])
         problems[project] = (
-            "no folder of it is known: run mcp-memory refs there" if not folders else "its folder is gone"
+            "no folder of it is known: run mcp-memory links --code there" if not folders else "its folder is gone"
         )
         for folder in folders:
             if Path(folder).is_dir() and self.projects.label_of(folder) == project:

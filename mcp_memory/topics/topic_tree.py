@@ -228,7 +228,7 @@ def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
     if called:
         folders = ", ".join(topic.folder for topic in called)
         raise NotFound(f"{len(called)} topics are called {target[:100]!r}", hint=f"name one by its folder: {folders}")
-    raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory tree shows them; name one by its folder")
+    raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory topics shows them; name one by its folder")
 
 
 def note_child(note: NoteRecord) -> PageChild:

@@ -14,7 +14,7 @@ from mcp_memory.vault.vault import Vault
 
 WITHHELD = (
     "This page is withheld: it was made from a note that is forgotten, replaced or gone. "
-    "`mcp-memory compact` writes it again."
+    "`mcp-memory topics compact` writes it again."
 )
 
 

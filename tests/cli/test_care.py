@@ -1,4 +1,4 @@
-"""Looking after a vault from the command line: doctor, recover, erase, uninstall, with a daemon and without."""
+"""Looking after a vault from the command line: doctor, erase, uninstall, with a daemon and without."""
 
 from __future__ import annotations
 
@@ -36,22 +36,21 @@ def test_the_doctor_finds_and_mends(place: Place):
     assert "left from a daemon that was killed" in sick.out
     assert f"chmod go-rwx {place.state.tokens}" in sick.out
     place.state.tokens.chmod(0o600)
-    listed = place.run("recover").ok().out
-    assert f"missing  {gone['path']}  {gone['id'][-8:]}\n" in listed
-    assert "Mended the weir" in listed
+    (lost,) = [line for line in place.run("doctor").out.splitlines() if "Mended the weir" in line]
+    assert lost.startswith(f"warning: {gone['path']} no longer holds ")
     place.state.tokens.chmod(0o644)
     shutil.rmtree(place.state.index)
     place.state.index.write_text("no index")
     before = log.read_bytes()
-    mended = place.run("doctor", "--fix")
+    mended = place.run("doctor", "--repair")
     assert mended.code == 1, "what may have been meant is left to the person"
     assert f"done: made private again: {place.state.tokens}" in mended.out
     assert f"done: removed {place.state.index}, which was not an index" in mended.out
     assert mode(place.state.tokens) == 0o600
     assert log.read_bytes() == before
     assert mended.out.index("tokens.json can be read") < mended.out.index("done: "), "first what is, then what was done"
-    assert "added again" in place.run("recover", gone["id"][-8:]).ok().out
-    assert "added again" in place.run("recover", "--all").ok().out
+    assert "added again" in place.run("doctor", "--repair", gone["id"]).ok().out
+    assert "added again" in place.run("doctor", "--repair", gone["path"]).ok().out
     assert log.read_bytes().startswith(before)
     assert b"Mended the weir" in log.read_bytes()
     again = place.run("doctor", "--json").ok().json
@@ -66,7 +65,7 @@ def test_damaged_tokens_are_named_and_mended_beside_a_daemon_and_without(place: 
             refused = place.run(*command)
             assert refused.code
             assert f"{place.state.tokens} is damaged" in refused.out + refused.err
-        place.run("doctor", "--fix")
+        place.run("doctor", "--repair")
         place.run("status").ok()
         assert "no problems found" in place.run("doctor").ok().out
     place.run("stop")
@@ -74,7 +73,7 @@ def test_damaged_tokens_are_named_and_mended_beside_a_daemon_and_without(place: 
     started = place.run("start")
     assert started.code
     assert f"{place.state.tokens} is damaged" in started.err
-    assert f"removed the damaged {place.state.tokens}" in place.run("doctor", "--fix").out
+    assert f"removed the damaged {place.state.tokens}" in place.run("doctor", "--repair").out
 
 
 def test_fix_through_the_daemon_puts_back_what_was_overwritten(served: Place):
@@ -85,7 +84,7 @@ def test_fix_through_the_daemon_puts_back_what_was_overwritten(served: Place):
     sick = served.run("doctor", "--json")
     assert (sick.code, sick.json["done"]) == (1, [])
     assert [finding["severity"] for finding in sick.json["findings"] if finding["fixable"]] == ["error"]
-    mended = served.run("doctor", "--fix", "--json").json
+    mended = served.run("doctor", "--repair", "--json").json
     assert [line for line in mended["done"] if "Mended the weir" in line]
     assert [finding for finding in mended["findings"] if finding["fixable"]] == []
     assert log.read_bytes().startswith(stale)

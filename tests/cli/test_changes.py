@@ -38,7 +38,7 @@ def test_a_person_sees_what_two_clients_did_and_takes_one_back(served: Place):
     assert kept["id"] not in served.run("search", "lighthouse").ok().out
     undone = served.run(*wanted, "--yes").ok().out
     assert "3 changes undone" in undone and "undone: stored  The lighthouse is blue." in undone
-    page = served.run("organize").ok().out.splitlines()[0]
+    page = served.run("topics", "organize").ok().out.splitlines()[0]
     assert page not in served.run("changes").ok().out, "it is made anew"
     for command, kind in (("forget", "forgotten"), ("restore", "restored")):
         assert served.run(command, page).ok().out and kind in served.run("changes", "--limit", "1").ok().out

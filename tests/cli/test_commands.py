@@ -71,7 +71,7 @@ def test_an_option_is_called_the_same_in_every_command():
             assert option.callback in {past_date, coming_date}, f"{name} --{date} reads dates as others do"
 
 
-@pytest.mark.parametrize("group", ["", "config", "service", "clients"])
+@pytest.mark.parametrize("group", ["", "config", "topics", "sessions", "clients"])
 def test_each_command_has_one_line_that_is_not_cut(group: str):
     shown = CliRunner().invoke(commands, [*group.split(), "--help"], terminal_width=80).output.splitlines()
     assert [line for line in shown[1:] if "..." in line or len(line) > 80] == []
@@ -200,7 +200,7 @@ def test_json_everywhere(served: Place):
     assert served.run("search", "--json", "rye").ok().json["hits"] == []
     assert served.run("restore", "--json", note["id"]).ok().json["status"] == "active"
     assert served.run("search", "--json", "rye").ok().json["hits"][0]["id"] == note["id"]
-    assert served.run("reindex", "--json").ok().json["notes"] >= 1
+    assert served.run("doctor", "--reindex", "--json").ok().json["notes"] >= 1
     assert isinstance(served.run("adopt", "--yes", "--json").ok().json["adopted"], list)
     assert isinstance(served.run("doctor", "--json").json["findings"], list)
     assert served.run("doctor", "--accept", "--json").ok().json == {"pruned": 0}
@@ -349,14 +349,16 @@ def test_a_configuration_is_in_force_in_the_daemon(place: Place):
 
 
 def test_the_history_tells_local_times(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    commit = {"commit": "3f2c1d0" * 5, "who": "Ada", "message": "store a fact", "files": 1}
+    commit = {"commit": "3f2c1d0" * 5, "who": "Ada", "message": "store a fact", "before": None,
+              "path": "notes/fact/port.md", "change": "added"}  # fmt: skip
     events = [commit | {"when": when} for when in ("2026-11-21T23:30:00+00:00", "2026-11-21T12:00:00-05:00")]
-    monkeypatch.setattr(CommandContext, "ask", lambda *_, **__: {"log": events})
+    answer = {"log": events, "changes": [], "further": 0, "since": None}
+    monkeypatch.setattr(CommandContext, "ask", lambda *_, **__: answer)
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        shown = CliRunner().invoke(commands, ["--vault", str(tmp_path), "log"]).output
+        shown = CliRunner().invoke(commands, ["--vault", str(tmp_path), "changes", "port.md"]).output
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert [line[:16] for line in shown.splitlines()] == ["2026-11-22 08:30", "2026-11-22 02:00"], shown
+    assert re.findall(r"^(\S+ \S+)  3f2c1d03f2", shown, re.MULTILINE) == ["2026-11-22 08:30", "2026-11-22 02:00"], shown

@@ -25,42 +25,43 @@ def opposed(place: Place) -> tuple[str, str]:
     old = stored(place, "-k", "fact", "The billing gateway listens on port 8087.")
     said = place.run("append", "-k", "fact", "The billing gateway listens on port 8090 now.").ok().out
     assert f"contradicts  8087 → 8090  {old[-6:]}\n  The billing gateway listens on port 8087.\n" in said
-    return old, said.rpartition("conflicts keep ")[2].strip()
+    return old, said.rpartition("review --keep ")[2].strip()
 
 
 def test_scripts_list_and_decide(place: Place):
     with place.started():
         old, new = opposed(place)
-        (listed,) = json.loads(place.run("conflicts", "--json").ok().out)["conflicts"]
+        (listed,) = json.loads(place.run("review", "--conflicts", "--json").ok().out)["conflicts"]
         assert (listed["older"]["id"], listed["why"]) == (old, "8087 → 8090")
         assert listed["newer"]["id"].endswith(new)
         assert "1 contradiction between notes" in place.run("doctor").out
-        assert "8087 → 8090" in place.run("conflicts").ok().out
+        assert "8087 → 8090" in place.run("review", "--conflicts").ok().out
         for everywhere in ([], ["--all-projects"], ["-p", "shop"]):
-            assert "8087 → 8090" in place.run("conflicts", *everywhere).ok().out
-        kept = place.run("conflicts", "keep", new).ok().out
+            assert "8087 → 8090" in place.run("review", "--conflicts", *everywhere).ok().out
+        kept = place.run("review", "--keep", new).ok().out
         assert f"{old[-6:]}\nkept: {new}" in kept and "goes  The billing gateway listens on port 8087." in kept
         assert "1 change undone" in place.run("undo", new, "--yes").ok().out
-        assert "both hold" in place.run("conflicts", "both", new.lower(), "--with", old[-6:].lower()).ok().out
-        assert "no conflict is open" in place.run("conflicts").ok().out
-        assert place.run("conflicts", "keep", old).code == 4
-        assert place.run("conflicts", "keep").code == 2
+        assert "both hold" in place.run("review", "--both", new.lower(), "--with", old[-6:].lower()).ok().out
+        assert "no conflict is open" in place.run("review", "--conflicts").ok().out
+        assert place.run("review", "--keep", old).code == 4
+        assert place.run("review", "--with", old).code == 2
 
 
 def test_a_title_that_its_text_lacks_is_shown(place: Place):
     with place.started():
         stored(place, "-k", "fact", "--title", "Gateway port of billing", "The billing gateway listens on port 8087.")
         stored(place, "-k", "fact", "The billing gateway listens on port 8090 now.")
-        assert "Gateway port of billing: The billing gateway listens on port 8087." in place.run("conflicts").ok().out
+        listed = place.run("review", "--conflicts").ok().out
+        assert "Gateway port of billing: The billing gateway listens on port 8087." in listed
 
 
 def test_keys_decide_on_a_terminal(place: Place):
     with place.started():
         old, new = opposed(place)
-        refused = answered(place, ["conflicts", "keep", new], ["\n"])
+        refused = answered(place, ["review", "--keep", new], ["\n"])
         assert refused.code == 130 and "goes  The billing gateway listens on port 8087." in refused.out
-        assert "1 conflict left" in typed(place, "conflicts", "s")
-        assert "1 conflict left" in typed(place, "conflicts", "q")
-        shown = typed(place, "conflicts", "xn")
+        assert "1 conflict left" in typed(place, "review --conflicts", "s")
+        assert "1 conflict left" in typed(place, "review --conflicts", "q")
+        shown = typed(place, "review --conflicts", "xn")
         assert f"kept: {new}" in shown and "0 conflicts left" in shown
         assert old not in place.run("search", "billing gateway").ok().out

@@ -29,7 +29,7 @@ def test_what_is_promised_is_listed_until_it_is_done(place: Place) -> None:
             assert f"due {day:%a %Y-%m-%d}" in answer
         assert "pass --due" in place.run("append", "-k", "commitment", "Paint the dinghy", "--no-project").ok().out
         place.run("append", "-k", "commitment", "Renew the berth", "--due", "2099-01-01").ok()
-        place.run("extract", "talk.jsonl").ok()
+        place.run("sessions", "extract", "talk.jsonl").ok()
         shown = place.run("due").ok().out
         heads = [shown.index(words) for words in ("Overdue", "Call Ada", "Today", "Send Petra", "1 commitment later")]
         assert heads == sorted(heads) and "dinghy" not in shown and "berth" not in shown

@@ -36,11 +36,21 @@ def test_an_edit_and_the_way_back_from_the_archive(place: Place, with_daemon: bo
 
         before = file.read_bytes()
         archived = place.run("archive", note["id"]).ok().out
-        assert archived == f"archived  {note['path']}\n  → mcp-memory undo {note['id'][-6:]}\n"
+        assert archived == f"archived  {note['path']}\n  → mcp-memory restore {note['id'][-6:]}\n"
         assert place.run("search", "--json", "weir").ok().json["hits"] == []
         assert place.run("search", "--json", "--archived", "weir").ok().json["hits"]
         assert place.run("restore", note["id"]).ok().out == f"restored  {note['path']}\n"
         assert file.read_bytes() == before
+        assert place.run("archive").ok().out == "nothing is ready for the archive\n"
+        assert place.run("archive", "--all", note["id"]).code == 2
+
+        moved = place.vault / "_archive" / note["path"]
+        moved.parent.mkdir(parents=True)
+        file.rename(moved)
+        place.run("doctor", "--reindex").ok()
+        assert place.run("search", "--json", "weir").ok().json["hits"] == []
+        assert place.run("restore", "weir", "closed").ok().out == f"restored  {note['path']}\n"
+        assert file.read_bytes() == before and not moved.exists()
 
 
 def test_an_edit_that_met_another_change_is_kept_and_can_be_repeated(served: Place):

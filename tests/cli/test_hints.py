@@ -17,7 +17,7 @@ TOOL = re.compile(r"memory_(search|recall|append|forget)|include_archived")
 def test_a_shell_is_told_of_commands_and_they_work(served: Place):
     text = "\n".join(f"line {n} of a long text, memory_recall and all" for n in range(400))
     (served.vault / "the long one.md").write_text(text + "\n")
-    served.run("reindex").ok()
+    served.run("doctor", "--reindex").ok()
     said = served.run("recall", "--path", "the long one.md", "--budget", "300").ok().out
     ours = [line for line in said.splitlines() if not line.startswith(">")]
     assert not TOOL.search("\n".join(ours))
@@ -77,6 +77,21 @@ def test_a_tool_is_told_of_tools(served: Place):
         ("ls", "list"),
         ("backup", "export"),
         ("serch", "search"),
+        ("today", "list --today"),
+        ("recent", "list --text"),
+        ("open", "edit"),
+        ("conflicts", "review --conflicts"),
+        ("unarchive", "restore"),
+        ("over", "archive"),
+        ("lint", "links --check"),
+        ("refs", "links --code"),
+        ("log", "changes NOTE"),
+        ("recover", "doctor --repair"),
+        ("reindex", "doctor --reindex"),
+        ("service", "start --at-login"),
+        ("tree", "topics"),
+        ("compact", "topics compact"),
+        ("digest", "sessions digest"),
     ],
 )
 def test_another_word_for_a_command_leads_to_it(served: Place, word: str, command: str):

@@ -20,7 +20,7 @@ def infested(served: Place) -> Place:
     (served.vault / os.fsdecode(b"\xff\xfe.md")).write_text("heron in a file whose name is no UTF-8\n")
     (served.vault / "turned \u202egnp.md").write_text("heron\n", encoding="utf-8")
     (served.vault / "broken\x1b[2J.md").write_bytes(b"heron \xff\n")
-    served.run("reindex").ok()
+    served.run("doctor", "--reindex").ok()
     return served
 
 
@@ -72,8 +72,9 @@ def test_a_terminal_sees_the_hits_and_a_question_without_an_answer(infested: Pla
 
 @pytest.mark.parametrize(
     "command",
-    [("search", "heron"), ("recall", "heron"), ("status",), ("doctor",), ("config", "show"), ("list",), ("recent",),
-     ("stats",), ("tree",), ("changes",), ("append", "The heron is back at the weir in spring, as it was before.")],
+    [("search", "heron"), ("recall", "heron"), ("status",), ("doctor",), ("config", "show"), ("list",),
+     ("list", "--text"), ("stats",), ("topics",), ("changes",),
+     ("append", "The heron is back at the weir in spring, as it was before.")],
     ids=" ".join,
 )  # fmt: skip
 def test_lines_fit_a_narrow_terminal_without_colours(infested: Place, command: tuple[str, ...]):
@@ -85,7 +86,7 @@ def test_lines_fit_a_narrow_terminal_without_colours(infested: Place, command: t
     lines = [line for line in shown.replace("\r", "").splitlines() if not line.startswith("  → ")]
     assert [line for line in lines if len(line) > 60 and " " in line.strip()] == []
     whole = infested.run(*command).out.splitlines()
-    assert command[0] in {"append", "tree"} or max(map(len, whole)) > 60, "a pipe gets all of it"
+    assert command[0] in {"append", "topics"} or max(map(len, whole)) > 60, "a pipe gets all of it"
 
 
 @pytest.mark.parametrize("command", [("search", "heron"), ("recall",), ("config", "default"), ("--help",)])
@@ -107,7 +108,7 @@ def test_a_reader_that_has_seen_enough(infested: Place, command: tuple[str, ...]
 
 def test_a_pipe_that_wants_ascii(infested: Place):
     (infested.vault / "umlaut.md").write_text("Grüße an die Möwe 🐦\n", encoding="utf-8")
-    infested.run("reindex").ok()
+    infested.run("doctor", "--reindex").ok()
     ran = infested.run("search", "Möwe", LANG="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert ran.code == 0, ran
     assert "Gr\\xfc\\xdfe" in ran.out

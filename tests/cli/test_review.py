@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.cli.sessions.extraction import read_transcript
+from mcp_memory.cli.sessions.transcripts import read_transcript
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.settings.settings import Settings
 from tests.capture.written import lately, line
@@ -37,9 +37,9 @@ def said(place: Place, *arguments: str, code: int = 0):
 
 def test_scripts_extract_audit_accept_and_drop(place: Place):
     with place.started():
-        before = said(place, "audit", "talk.jsonl", code=5)
+        before = said(place, "sessions", "audit", "talk.jsonl", code=5)
         assert (before["lost"], before["share_lost"]) == (3, 1.0)
-        taken = said(place, "extract", "talk.jsonl", "--client", "codex")
+        taken = said(place, "sessions", "extract", "talk.jsonl", "--client", "codex")
         assert (len(taken["active"]), len(taken["waiting"])) == (1, 2)
         waiting = said(place, "review")["waiting"]
         assert [each["active"] for each in waiting] == [False, False, True] and waiting[0]["source"] == "codex"
@@ -47,7 +47,7 @@ def test_scripts_extract_audit_accept_and_drop(place: Place):
         assert [each["title"] for each in done] == ["I think we should go with DuckDB."]
         dropped = said(place, "review", "--drop", waiting[1]["id"], "--drop", taken["active"][0])["done"]
         assert [each["verb"] for each in dropped] == ["drop", "drop"]
-        told = place.run("audit", "talk.jsonl")
+        told = place.run("sessions", "audit", "talk.jsonl")
         assert told.code == 5 and "2 of 3 would be lost (67%)" in told.out and "held" in told.out
 
 
@@ -58,7 +58,7 @@ def test_an_audit_lists_facts_requests_and_results_that_no_rule_finds(place: Pla
         {"role": "tool", "tool": "Bash", "text": "ok\n41 passed in 3.2s"},
     ]
     (place.root / "facts.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = json.loads(place.run("audit", "facts.jsonl", "--json").out)
+    found = json.loads(place.run("sessions", "audit", "facts.jsonl", "--json").out)
     assert [one["what"] for one in found["uncovered"]] == ["request", "number", "result"]
 
 
@@ -67,9 +67,9 @@ def test_an_audit_finds_what_was_promised_and_extract_lets_it_wait(place: Place)
     words = ("Remind me to renew the certificate on Friday.", "I'll send Ann the report by Friday.", "Thanks, go on.")
     rows = [{"session": "s", "role": "user", "text": each} for each in words]
     (place.root / "promised.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = said(place, "audit", "promised.jsonl", code=5)["found"]
+    found = said(place, "sessions", "audit", "promised.jsonl", code=5)["found"]
     assert [(each["kind"], each["text"]) for each in found] == [("commitment", each) for each in words[:2]]
-    taken = said(place, "extract", "promised.jsonl")
+    taken = said(place, "sessions", "extract", "promised.jsonl")
     assert (taken["active"], len(taken["waiting"])) == ([], 2)
 
 
@@ -82,13 +82,14 @@ def test_a_session_is_extracted_as_it_would_be_captured(place: Place):
     file.parent.mkdir(parents=True)
     file.write_bytes(lately(line(1, "We decided to use Redis for the queue.", cwd=str(repository))))
     for named in ("", "1"):
-        assert "no transcript or session is called" in place.run("extract", named).err, "the end of any session"
-    (note,) = said(place, "extract", "c-77d1")["active"]
+        refused = place.run("sessions", "extract", named)
+        assert "no transcript or session is called" in refused.err, "the end of any session"
+    (note,) = said(place, "sessions", "extract", "c-77d1")["active"]
     (found,) = (place.vault / "notes" / "decision").iterdir()
     text = found.read_text()
     assert note in text and f"{file}@0" in text
     assert "project: depot\n" in text and "source: claude-code\n" in text and "session: s-1\n" in text
-    assert said(place, "capture", str(file))["transcripts"][0]["messages"] == 1
+    assert said(place, "sessions", "capture", str(file))["transcripts"][0]["messages"] == 1
     assert len(list((place.vault / "notes" / "decision").iterdir())) == 1
 
 
@@ -97,7 +98,7 @@ def test_keys_on_a_terminal(place: Place):
     editor.write_text('#!/bin/sh\necho "The export takes 43 minutes." > "$1"\n')
     editor.chmod(0o755)
     with place.started():
-        place.run("extract", "talk.jsonl").ok()
+        place.run("sessions", "extract", "talk.jsonl").ok()
         assert "Traceback" not in typed(place, "review", [INTERRUPT])
         # An unknown key asks again; the decision is dropped, the fact edited, the preference taken back.
         shown = typed(place, "review", "xded", EDITOR=str(editor))
@@ -112,7 +113,7 @@ def test_back_kind_project_and_the_nearest_notes(place: Place):
     untouched.chmod(0o755)
     with place.started():
         kept = place.run("append", "--json", "-k", "fact", "The export takes 50 minutes at night.").ok().json
-        place.run("extract", "talk.jsonl").ok()
+        place.run("sessions", "extract", "talk.jsonl").ok()
         # Help; saved without a change; dropped, and back; a kind that isn't known, then one that is, and a project.
         keys = ["?", "e", "d", "b", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "m", "1\n", "r", "q"]
         shown = typed(place, "review", keys, EDITOR=str(untouched), COLUMNS="60")

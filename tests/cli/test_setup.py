@@ -184,4 +184,3 @@ def test_a_home_without_clients_and_one_that_is_read_only(place: Place):
             refused = place.run("install", client, "--yes")
             assert "you may not write" in refused.err and "the same command with --dry-run" in refused.err
             assert "+" in place.run("install", client, "--dry-run").ok().out
-        assert "ExecStart" in place.run("service", "install", "--dry-run").ok().out

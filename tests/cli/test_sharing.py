@@ -1,4 +1,4 @@
-"""log and share from the command line: what they print, and how they end where there is nothing to tell."""
+"""changes with commits, and share, from the command line, also where there is nothing to show."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
     assert "git       everything is committed, most recently " in kept.run("status").ok().out
     kept.run("forget", note["id"]).ok()
     eventually(lambda: kept.run("status", "--json").ok().json["git"]["waiting"] == 0)
-    forgotten = kept.run("log", note["id"], "--json").ok().json["log"][0]
+    forgotten = kept.run("changes", note["id"], "--json").ok().json["log"][0]
     assert forgotten["message"] == f"memory: forget note {note['path']}"
-    refused = kept.run("log", note["id"], "--at", "HEAD")
+    refused = kept.run("changes", note["id"], "--at", "HEAD")
     assert (refused.code, "is forgotten" in refused.err) == (1, True)
     kept.run("restore", note["id"]).ok()
-    told = kept.run("log", note["path"]).ok().out
-    assert kept.run("log", *BREAD[0].split()[:4]).ok().out.endswith(told), "a few words name it, too"
+    told = kept.run("changes", note["path"]).ok().out
+    assert kept.run("changes", *BREAD[0].split()[:4]).ok().out.endswith(told), "a few words name it, too"
     assert f"memory: add note {note['path']}\n  added  {note['path']}\n" in told
-    assert kept.run("log", "--limit", "1").ok().out.count("\n") == 1
-    then = kept.run("log", note["id"], "--at", forgotten["commit"]).ok().out
+    assert "  forgotten " in told.partition("commits")[0] and "  stored " in told.partition("commits")[0]
+    then = kept.run("changes", note["id"], "--at", forgotten["commit"]).ok().out
     assert "status: deleted" in then
     assert BREAD[0] in then
     for command, code in (["../x.md"], 2), ([note["id"], "--at", "0000000"], 4), (["01M7Z3HPR77M1K414E2NKABTV4"], 4):
-        assert kept.run("log", *command).code == code
+        assert kept.run("changes", *command).code == code
 
     # Sharing, with the same daemon and, at last, without one.
     topic = kept.vault / "topics" / "01-bread"
@@ -65,7 +65,7 @@ def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
         (topic / f"{number}.md").write_text(
             f"{text}\n\nSee [the oven](../../oven.md) and [another](./{1 - number}.md).\n"
         )
-    kept.run("reindex").ok()
+    kept.run("doctor", "--reindex").ok()
     to = tmp_path / "shared" / "bread"
     dry = kept.run("share", "01-bread", "--to", str(to), "--dry-run").ok().out
     assert dry.splitlines()[-1].startswith(f"would share topics/01-bread with {to}: 3 new, 4 links")
@@ -81,7 +81,8 @@ def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
         ran = kept.run("share", *command)
         assert (ran.code, said in ran.err) == (code, True), ran
     shutil.rmtree(kept.vault / ".git")
-    missing = kept.run("log", note["id"])
+    assert kept.run("changes", note["id"], "--json").ok().json["log"] == []
+    missing = kept.run("changes", note["id"], "--at", "HEAD")
     assert missing.code == 4
     assert "is not in a git repository" in missing.err
     assert "→ to make one: git init" in missing.err

@@ -75,6 +75,6 @@ def test_a_misspelt_option_or_command_is_still_named(served: Place):
 def test_an_audit_says_what_it_cannot_see(served: Place):
     talk = served.root / "talk.jsonl"
     talk.write_text('{"role": "user", "text": "We had lunch by the river."}\n')
-    told = served.run("audit", str(talk)).ok().out
+    told = served.run("sessions", "audit", str(talk)).ok().out
     assert "the rules do not recognize" in told
     assert "holds all of it" not in told

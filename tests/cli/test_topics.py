@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,19 +58,18 @@ def folders(place: Place) -> set[str]:
 
 def test_filed_drawn_shown_and_put_back(stocked: Place):
     before, places = files(stocked), folders(stocked)
-    assert stocked.run("tree").ok().out.splitlines()[0] == "_fresh  (7 notes waiting)"
+    assert stocked.run("topics").ok().out.splitlines()[0] == "_fresh  (7 notes waiting)"
 
-    planned = stocked.run("compact", "--dry-run").ok().out
+    planned = stocked.run("topics", "compact", "--dry-run").ok().out
     assert planned.count(", new)") == 2
     assert planned.count("from topics/_fresh") == 6
     assert "1 fresh note waiting" in planned
-    dry = stocked.run("compact", "--dry-run", "--json").ok().json
+    dry = stocked.run("topics", "compact", "--dry-run", "--json").ok().json
     assert [(topic["new"], topic["notes"]) for topic in dry["topics"]] == [(True, 3)] * 2
     assert {note["from"] for topic in dry["topics"] for note in topic["leaves"]} <= before.keys()
     assert (files(stocked), folders(stocked)) == (before, places), "nothing was changed"
-    assert stocked.run("compact", "--runs").ok().out == "no run yet\n"
 
-    told = stocked.run("compact").ok().out
+    told = stocked.run("topics", "compact").ok().out
     after = files(stocked)
     pages = {path for path in after if path.endswith("_summary.md")} | {"topics/_index.md"}
     assert len(pages) == 3
@@ -80,26 +80,23 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     for topic in dry["topics"]:
         assert f"{topic['path'].rpartition('/')[2]}: 3 notes under" in told
     assert "1 fresh note waiting: a topic begins with 3 notes that share a subject" in told
-    (run,) = stocked.run("compact", "--runs", "--json").ok().json["runs"]
-    assert f"→ mcp-memory undo {run['run']}" in told
-    assert (run["jobs"], run["done"], run["undone"]) == (3, 3, 0)
-    facts = run["facts"]
-    assert 0 < facts["kept"] <= facts["of"]
-    assert f"facts that its pages keep: {facts['kept']} of {facts['of']}" in stocked.run("compact", "--runs").ok().out
-    assert stocked.run("compact").ok().out.splitlines()[0] == "nothing to do"
+    (run,) = {change["run"] for change in stocked.run("changes", "--json").ok().json["changes"]} - {None}
+    assert f"→ mcp-memory undo {run}" in told
+    assert len(re.findall(r"\(tells [1-9]\d* of \d+ facts\)", stocked.run("topics", "--dropped").ok().out)) == 2
+    assert stocked.run("topics", "compact").ok().out.splitlines()[0] == "nothing to do"
     assert files(stocked) == after
 
-    drawn = stocked.run("tree").ok().out
+    drawn = stocked.run("topics").ok().out
     assert "\x1b" not in drawn
     for text in [*BREAD, *STARS]:
         assert f"─ {text}  (" in drawn
     assert drawn.count("(3 notes, 2") == 2
     assert "stale" not in drawn
-    tree = stocked.run("tree", "--json").ok().json
+    tree = stocked.run("topics", "--json").ok().json
     assert (tree["notes"], tree["waiting"], [note["title"] for note in tree["fresh"]]) == (6, 1, [CAT])
-    top = stocked.run("tree", "--depth", "1", "--json").ok().json
+    top = stocked.run("topics", "--depth", "1", "--json").ok().json
     assert [(topic["notes"], topic["leaves"]) for topic in top["topics"]] == [(3, [])] * 2
-    assert stocked.run("tree", "--depth", "1").ok().out.count("\n") == 3
+    assert stocked.run("topics", "--depth", "1").ok().out.count("\n") == 3
     bread = next(topic for topic in tree["topics"] if any(BREAD[0] == note["title"] for note in topic["leaves"]))
 
     page = stocked.run("show", bread["path"], "--json").ok().json
@@ -107,10 +104,10 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert page["text"].encode() == after[bread["page"]]
     assert {child["title"] for child in page["children"]} == set(BREAD)
     assert stocked.run("show", bread["title"].lower(), "--json").ok().json == page
-    only = stocked.run("tree", bread["title"].lower()).ok().out
+    only = stocked.run("topics", bread["title"].lower()).ok().out
     assert all(f"─ {text}  (" in only for text in BREAD) and STARS[0] not in only and "_fresh" not in only
-    assert stocked.run("tree", "--depth", "1", bread["path"]).ok().out.count("\n") == 1
-    assert "no topic 'bakery'" in stocked.run("tree", "bakery").err
+    assert stocked.run("topics", "--depth", "1", bread["path"]).ok().out.count("\n") == 1
+    assert "no topic 'bakery'" in stocked.run("topics", "bakery").err
     shown = stocked.run("show", bread["page"]).ok().out
     assert after[bread["page"]].decode().rstrip() in shown
     leaf = next(note for note in bread["leaves"] if note["title"] == BREAD[0])
@@ -136,15 +133,14 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert CAT in others
     assert [text for text in [*BREAD, *STARS] if told["text"].count(f"[{text}]") != 1] == []
 
-    preview = stocked.run("undo", run["run"])
+    preview = stocked.run("undo", run)
     assert preview.code == 5 and "is taken back, with all that this run changed" in preview.out
-    undone = stocked.run("undo", run["run"], "--yes").ok().out
+    undone = stocked.run("undo", run, "--yes").ok().out
     assert "read by other users" not in stocked.run("doctor").out, "what we made ourselves has the right mode"
-    assert undone.count("undone: ") == 3
+    assert undone.count("undone: ") == 3 and undone.endswith("1 change undone\n")
     assert (files(stocked), folders(stocked)) == (before, places)
-    assert f"moved       6 notes  you  undoes {run['run']}" in stocked.run("changes").ok().out
-    assert stocked.run("undo", run["run"], "--yes", "--json").ok().json["steps"] == []
-    assert "3 jobs: 3 undone" in stocked.run("compact", "--runs").ok().out
+    assert f"moved       6 notes  you  undoes {run}" in stocked.run("changes").ok().out
+    assert stocked.run("undo", run, "--yes", "--json").ok().json["steps"] == []
     assert stocked.run("recall", "--id", leaf["id"]).ok().out.count(BREAD[0]) >= 1
 
 
@@ -159,27 +155,26 @@ def test_a_daemon_files_by_itself_and_a_person_for_one_topic(tmp_path: Path, mod
         (row,) = [line for line in place.run("status").ok().out.splitlines() if line.startswith("  topics")]
         assert f"last run {run}: 3 notes filed, 1 page written" in row
         assert "on its own until you run" in place.run("undo", run, "--yes").ok().err
-        place.run("compact").ok()
-        (topic,) = place.run("tree", "--json").ok().json["topics"]
-        assert "nothing to do" in place.run("compact", "--topic", topic["path"]).ok().out
-        assert "nothing to do" in place.run("compact", "--topic", topic["path"], "--dry-run").ok().out
-        refused = place.run("compact", "--topic", "topics/99-none")
-        assert refused.code and "'topics/99-none' is no topic" in refused.err and "mcp-memory tree" in refused.err
-        assert place.run("compact", "--topic", topic["path"], "--runs").code
+        place.run("topics", "compact").ok()
+        (topic,) = place.run("topics", "--json").ok().json["topics"]
+        assert "nothing to do" in place.run("topics", "compact", "--topic", topic["path"]).ok().out
+        assert "nothing to do" in place.run("topics", "compact", "--topic", topic["path"], "--dry-run").ok().out
+        refused = place.run("topics", "compact", "--topic", "topics/99-none")
+        assert refused.code and "'topics/99-none' is no topic" in refused.err and "mcp-memory topics" in refused.err
 
 
 def test_without_a_daemon_and_topics_within_a_topic(stocked: Place):
     stocked.run("stop").ok()
     before = files(stocked), folders(stocked)
     near = {**with_constants(topics_topic_cosine=0.0), "MCP_MEMORY_TOPICS_CONDENSED_MIN_FANOUT": "2"}
-    (planned,) = stocked.run("compact", "--dry-run", "--json", **near).ok().json["topics"]
+    (planned,) = stocked.run("topics", "compact", "--dry-run", "--json", **near).ok().json["topics"]
     assert (files(stocked), folders(stocked)) == before
-    report = stocked.run("compact", "--json", **near).ok().json
+    report = stocked.run("topics", "compact", "--json", **near).ok().json
     assert (len(report["done"]), report["left"], report["waiting"]) == (3, [], 1)
-    (top,) = stocked.run("tree", "--json").ok().json["topics"]
+    (top,) = stocked.run("topics", "--json").ok().json["topics"]
     assert placed(top) == placed(planned)
     assert len(placed(top)) == 6
-    drawn = stocked.run("tree").ok().out
+    drawn = stocked.run("topics").ok().out
     assert [text for text in [*BREAD, *STARS] if f"─ {text}  (" not in drawn] == []
     assert f"─ {CAT}  (" in drawn
     below = top["topics"][0]
@@ -197,29 +192,29 @@ def placed(top: dict[str, Any]) -> set[str]:
 
 
 def test_a_new_note_joins_and_its_topic_is_told_anew(stocked: Place):
-    stocked.run("compact").ok()
+    stocked.run("topics", "compact").ok()
     (stocked.vault / "topics" / "mine").mkdir()
     (stocked.vault / "topics" / "mine" / "oven.md").write_text("# The oven\n\nIt is hot.\n")
     stocked.run("append", "Bake the sourdough bread with steam, at 230 degrees.").ok()
     before = files(stocked)
-    planned = stocked.run("compact", "--dry-run").ok().out
+    planned = stocked.run("topics", "compact", "--dry-run").ok().out
     assert ", stale page)" in planned
     assert planned.count("from topics/_fresh") == 1
     assert "Jupiter" not in planned, "only what would change is drawn"
     assert files(stocked) == before
-    told = stocked.run("compact").ok().out
+    told = stocked.run("topics", "compact").ok().out
     assert "1 note more" in told
     assert "page rewritten" in told
-    drawn = stocked.run("tree").ok().out
+    drawn = stocked.run("topics").ok().out
     assert "mine  (1 note, made by you)" in drawn
     assert "(4 notes, " in drawn
     page = next(path for path, text in files(stocked).items() if path.endswith("_summary.md") and b"steam" in text)
     topic = stocked.vault / page
     child = next(file for file in topic.parent.glob("*.md") if b"starter" in file.read_bytes())
     stocked.run("forget", child.relative_to(stocked.vault).as_posix()).ok()
-    assert "stale" in stocked.run("tree").ok().out
-    stocked.run("compact").ok()
-    assert "stale" not in stocked.run("tree").ok().out
+    assert "stale" in stocked.run("topics").ok().out
+    stocked.run("topics", "compact").ok()
+    assert "stale" not in stocked.run("topics").ok().out
     assert stocked.run("show", child.relative_to(stocked.vault).as_posix()).code == 4, "forgotten is in no answer"
     assert len(frontmatter.parse(topic.read_text()).meta["derived_from"]) == 3
 
@@ -233,17 +228,13 @@ def test_errors_say_what_to_do(served: Place):
         assert served.run("undo", run, "--yes", "--json").json["code"] == "not_found"
     with pytest.raises(NotFound, match="no change"):
         DaemonConnection(Address.read(served.state.daemon), served.credentials).call("undo", {"target": "a\0b"})
-    for command in (
-        ["compact", "--dry-run", "--runs"],
-        ["tree", "--depth", "0"],
-    ):
-        assert served.run(*command).code == 2
+    assert served.run("topics", "--depth", "0").code == 2
     for target in ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "notes/none.md", "topics/none", "../../etc/passwd"):
         assert served.run("show", target).code in {2, 4}
-    waiting = served.run("compact").ok()
+    waiting = served.run("topics", "compact").ok()
     assert waiting.out.startswith("nothing to do")
     assert "a note without a vector waits" in waiting.err
-    assert "vector" in served.run("compact", "--json").ok().json["note"]
+    assert "vector" in served.run("topics", "compact", "--json").ok().json["note"]
 
 
 def test_a_vault_that_cannot_be_written_is_left_alone(stocked: Place):
@@ -252,11 +243,11 @@ def test_a_vault_that_cannot_be_written_is_left_alone(stocked: Place):
         if os.geteuid() == 0:
             mount("--bind", stocked.vault, stocked.vault)
         permit(stocked.vault, writing=False)
-        refused = stocked.run("compact")
+        refused = stocked.run("topics", "compact")
         assert refused.code == 1
         assert "the vault is read-only" in refused.err
         assert "→ compaction moves notes: let this user write there" in refused.err
-        assert stocked.run("compact", "--dry-run").ok().out.count(", new)") == 2, "looking is allowed"
+        assert stocked.run("topics", "compact", "--dry-run").ok().out.count(", new)") == 2, "looking is allowed"
         assert files(stocked) == before
         permit(stocked.vault, writing=True)
 
@@ -276,7 +267,8 @@ def test_a_stored_title_does_not_steer_the_terminal(served: Place):
     folder = served.vault / "topics" / "evil \u202egnp"
     folder.mkdir(parents=True)
     (folder / "one.md").write_text(f"# Heron {EVIL}\n\nA heron.\n", encoding="utf-8")
-    served.run("reindex").ok()
-    for command in (["tree"], ["tree", "--json"], ["show", f"{folder.relative_to(served.vault)}/one.md"], ["compact"]):
+    served.run("doctor", "--reindex").ok()
+    note = f"{folder.relative_to(served.vault)}/one.md"
+    for command in (["topics"], ["topics", "--json"], ["show", note], ["topics", "compact"]):
         ran = served.run(*command).ok()
         assert [sign for sign in SIGNS if sign in ran.out + ran.err] == []

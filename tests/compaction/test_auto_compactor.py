@@ -87,7 +87,7 @@ async def test_only_where_it_is_wanted(toy_world: World) -> None:
         async with toy_world.engine(watching=watching, topics=topics) as engine:
             await told(engine, TEA)
             assert not filed(toy_world) and (await said(engine))["automatic"] is False
-            assert "mcp-memory compact" in (await said(engine))["why_idle"]
+            assert "mcp-memory topics compact" in (await said(engine))["why_idle"]
 
 
 async def test_a_few_notes_wait_for_more_but_not_for_ever(toy_world: World) -> None:

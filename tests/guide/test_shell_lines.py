@@ -18,7 +18,7 @@ PAGES = {
     page.stem: page for page in (CHECKOUT / "README.md", *sorted((CHECKOUT / "mcp_memory" / "guide").glob("*.md")))
 }
 ELSEWHERE = re.compile(
-    r"mcp-memory service install"  # with systemd
+    r"mcp-memory (?:start|stop) --at-login"  # with systemd
     r"|^(?!mcp-memory )"  # other programs: in tests/clients and .ci/run
 )
 SESSION = "85b5b496-51f8-47cb-a1d1-4c31e918f6d2"
@@ -73,13 +73,14 @@ def with_real_names(line: str, place: Place) -> str:
         note = place.run("append", "--json", NOTE).ok().json["id"]
         line = PLACEHOLDER.sub(note, line)
         if "COMMIT" in line:  # five seconds after the last change
-            commits = eventually(lambda: place.run("log", note, "--json").ok().json["log"], within_s=60)
+            commits = eventually(lambda: place.run("changes", note, "--json").ok().json["log"], within_s=60)
             line = line.replace("COMMIT", commits[0]["commit"])
     if "RUN" in line or "01-japan-trip" in line:
         for text in BREAD:  # a page before may have taken them back
             place.run("append", text).ok()
-        place.run("compact").ok()
-        run = place.run("compact", "--runs", "--json").ok().json["runs"][0]["run"]
+        place.run("topics", "compact").ok()
+        changes = place.run("changes", "--json").ok().json["changes"]
+        run = next(change["run"] for change in changes if change["run"] and not change["undone"])
         topic = next(place.vault.glob("topics/0*")).name
         line = line.replace("RUN", run).replace("01-japan-trip", topic)
     return line.replace("SESSION", SESSION)

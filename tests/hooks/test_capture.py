@@ -167,20 +167,20 @@ def test_by_hand(served: Place):
     token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
     old = transcript(served, "old", [line(n, f"The heron {n} waits.") for n in range(5)])
     transcript(served, "old", [line(9, f"My token is {token}."), use(10, "t", "Bash"), result(11, "t", "ok")])
-    would = served.run("capture", str(old), "--dry-run", "--json").ok().json["transcripts"]
+    would = served.run("sessions", "capture", str(old), "--dry-run", "--json").ok().json["transcripts"]
     assert [(each["messages"], each["leaves"], each["secrets"]) for each in would] == [(7, 1, 1)]
-    done = served.run("capture", "--all", "--client", "claude-code")
+    done = served.run("sessions", "capture", "--all", "--client", "claude-code")
     assert "1 secret removed" in done.out
     assert f"{old}  100 %, 7 messages" in done.err
     (hit, *_) = eventually(lambda: in_transcripts(served, "heron waits token"))
     assert token not in asked(served, "recall", path=hit["path"])["text"]
-    assert served.run("capture", str(old), "--json").ok().json["transcripts"][0]["messages"] == 0
-    refused = served.run("capture", "/etc/passwd")
+    assert served.run("sessions", "capture", str(old), "--json").ok().json["transcripts"][0]["messages"] == 0
+    refused = served.run("sessions", "capture", "/etc/passwd")
     assert (refused.code, "capture.folders" in refused.err) == (1, True)
 
 
 def test_without_a_daemon(place: Place):
     place.vault.mkdir()
     transcript(place, "alone", [line(1, "The heron waits.")])
-    assert "captured 1 message of 1 session in 1 note" in place.run("capture", "--all").ok().out
+    assert "captured 1 message of 1 session in 1 note" in place.run("sessions", "capture", "--all").ok().out
     assert len(list((place.state.root / "transcripts").rglob("*.md"))) == 1

@@ -77,7 +77,7 @@ def test_a_daemon_that_answers_says_what_is_wrong_with_the_vault(place: Place):
         use = {"MCP_MEMORY_HOOKS_SHOW_USE": "true"}
         assert told(session, "session-start", **use) == "Memory: 1 note shown"
         place.vault.rename(place.root / "elsewhere")
-        place.run("reindex")
+        place.run("doctor", "--reindex")
         line = told(session, "session-start")
         assert line.startswith("Memory is out: ") and "mount the disk" in line
         (place.root / "elsewhere").rename(place.vault)

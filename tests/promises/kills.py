@@ -2,7 +2,7 @@
 
 Usage: python -m tests.promises.kills compact --rounds 200 [--seed 1]; prints a line a fault, and a summary.
 
-A round: notes come in, something compacts or takes runs back (an engine, `mcp-memory compact`, or the daemon), agents
+A round: notes come in, something compacts or takes runs back (an engine, the program, or the daemon), agents
 append and forget, people edit, rename and move, SIGKILL at random, next start. Then the judge looks, all runs are taken
 back one by one, the judge looks again, and the vault is filed anew. A vault lives for several rounds.
 """
@@ -119,7 +119,8 @@ class Rounds:
         """Ends with the kill, or a moment earlier."""
         if order["way"] == "program":
             self._lived(lives, {**order, "way": "engine", "compacts": False, "agents": 0, "undo": []}, None, None)
-            command = ["undo", order["undo"][-1], "--yes"] if order["undo"] else ["compact"]
+            undone = order["undo"][-1:]
+            command = ["undo", *undone, "--yes"] if undone else ["topics", "compact"]
             process = subprocess.Popen(
                 self._place.command(*command), env=self._place.environ, cwd=self._place.root,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

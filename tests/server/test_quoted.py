@@ -150,7 +150,7 @@ def test_append_names_similar_notes_visibly_and_in_one_line(forged: Running):
     body = "The gate of the mill pond opens at noon on every day of the week but not on feast days."
     (Path(forged.place.vault) / "mill.md").write_text(f"---\nid: 'mill\u202e\U000e0041'\n---\n{body}\n")
     with Wire(forged, client="person") as wire:
-        assert forged.place.run("reindex").code == 0
+        assert forged.place.run("doctor", "--reindex").code == 0
         result = wire.tool("memory_append", {"content": f"{body} So it is."})
     (similar,) = result["structuredContent"]["similar"]
     assert (similar["id"], similar["text"]) == ("mill\\u{202E}\\u{E0041}", body)

@@ -62,7 +62,7 @@ def test_a_candidate_waits_for_the_person_unseen_by_agents(running: Running):
     folder.mkdir()
     text = "---\nid: candidate\ntitle: Yellowknife title\nkind: preference\n---\nYellowknife is what waits here.\n"
     (folder / "candidate.md").write_text(text)
-    running.place.run("reindex").ok()
+    running.place.run("doctor", "--reindex").ok()
     with Wire(running) as wire:
         for target in ("candidate", "_inbox/candidate.md"):
             said = everything(wire, target, "what waits here")

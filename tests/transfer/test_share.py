@@ -319,7 +319,7 @@ async def test_what_does_not_count_stays_out_and_goes_from_the_folder(toy_world:
         assert why["own.md"] == "private"
         assert (why[canary], why["old.md"], why["done.md"]) == ("forgotten", "expired", "archived or superseded")
         assert "GitHub" in why["key.md"]
-        assert "mcp-memory compact" in why[PAGE], "a page that quotes a forgotten note stays out"
+        assert "mcp-memory topics compact" in why[PAGE], "a page that quotes a forgotten note stays out"
         deeds = folder.fill(given)
         assert (deeds[canary], deeds[PAGE]) == (ShareAction.REMOVED, ShareAction.REMOVED)
         assert TEA[0] not in "".join(texts(folder).values())

@@ -1,4 +1,4 @@
-"""Maintenance commands: adopt, reindex, config."""
+"""Maintenance commands: adopt, config."""
 
 import os
 
@@ -39,20 +39,6 @@ def adopt(cli: CommandContext, path: str | None, undo: bool, dry_run: bool, yes:
     done = cli.ask("adopt", path=path, revoke=undo)[key]
     became = f"{'is' if len(done) == 1 else 'are'} yours again" if undo else "adopted"
     cli.show({key: done, "dry_run": False}, [*done, f"{counted(len(done), 'note')} {became}"])
-
-
-@click.command()
-@command_options
-def reindex(cli: CommandContext) -> None:
-    """Read every file again and index the ones that differ from the index.
-
-    Sweeps trust file times; this compares contents. To rebuild the whole index, stop the daemon, delete `index` in
-    its state folder (mcp-memory help daemon), and start it again.
-
-    \b
-    mcp-memory reindex"""
-    done = cli.ask("reindex")
-    cli.show(done, [f"{done['notes']} notes read, {done['embedded']} texts embedded, {done['seconds']} s"])
 
 
 @click.group()

@@ -1,12 +1,11 @@
-"""The doctor and recover commands: find problems with a vault and fix them."""
+"""The doctor command: finds problems with a vault, and repairs them."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 import click
 
-from mcp_memory.cli.console import fit, say_all, short_id, wrap
+from mcp_memory.cli.console import fit, say_all, short_id
 from mcp_memory.cli.daemon.state_checks import check_state, mend
 from mcp_memory.cli.engine_session import no_vault
 from mcp_memory.cli.options import CommandContext, command_options
@@ -14,39 +13,70 @@ from mcp_memory.core.finding import Finding
 from mcp_memory.engine.diagnosis.diagnostics import by_severity
 from mcp_memory.errors import Busy, InvalidInput, StorageFailed
 
-LEAST_ENDING = 6
-"""The fewest characters at an id's end that identify it."""
-
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Apply the safe fixes and list them.")
+@click.argument("entries", metavar="[ENTRY]...", nargs=-1)
+@click.option("--repair", is_flag=True, help="Apply the safe repairs and list them; or add back each ENTRY.")
+@click.option("--dismiss", is_flag=True, help="Stop listing each ENTRY: it was removed on purpose.")
 @click.option("--accept", is_flag=True, help="Confirm that missing notes are gone, and remove them from the index.")
+@click.option("--reindex", is_flag=True, help="Read every file again, and index those that differ from the index.")
 @command_options
-def doctor(cli: CommandContext, fix: bool, accept: bool) -> None:
+def doctor(
+    cli: CommandContext,
+    entries: tuple[str, ...],
+    repair: bool,
+    dismiss: bool,
+    accept: bool,
+    reindex: bool,
+) -> None:
     """List problems, each with a remedy. Exits with 0 if there is nothing to do, else 1.
+
+    ENTRY is the id of a log entry that another program's save removed, or the path of its log, as the list names it:
+    --repair adds it back at the end of the log.
+
+    --reindex compares contents, where sweeps trust file times. To rebuild the whole index, stop the daemon, delete
+    `index` in its state folder (mcp-memory help daemon), and start it again.
 
     \b
     mcp-memory doctor
-    mcp-memory doctor --fix"""
-    if fix and accept:
-        raise InvalidInput("--fix and --accept don't go together", hint="pass one of them")
+    mcp-memory doctor --repair
+    mcp-memory doctor --repair memory/2026-11-21.md    add back what this log lost"""
+    if repair + dismiss + accept + reindex > 1:
+        raise InvalidInput("several of the options", hint="pass one of them")
+    if entries and not (repair or dismiss):
+        raise InvalidInput("what is to happen with these entries?", hint="pass --repair or --dismiss")
+    if dismiss and not entries:
+        raise InvalidInput(
+            "no entry to dismiss", hint="mcp-memory doctor --dismiss ENTRY; mcp-memory doctor names them"
+        )
     if accept:
         answer = cli.ask("accept")
         cli.show(answer, [f"{answer['pruned']} missing notes removed from the index"])
-        return
-    if not cli.settings.vault_path.is_dir():
-        raise no_vault(cli.settings)
-    done = _fix(cli) if fix else []
-    found = _examine(cli, asks_anyway=fix)
-    is_well = all(finding.severity == "info" for finding in found)
-    lines = [*(f"done: {line}" for line in done), *_lines(found), *(["no problems found"] if is_well else [])]
-    cli.show({"findings": list(map(asdict, found)), "done": done}, lines)
-    if not is_well:
+    elif reindex:
+        done = cli.ask("reindex")
+        cli.show(done, [f"{done['notes']} notes read, {done['embedded']} texts embedded, {done['seconds']} s"])
+    elif entries:
+        answer = cli.ask("recover", ids=entries, dismiss=dismiss or None)
+        verb = "dismissed" if dismiss else "added again"
+        cli.show(answer, [fit(verb, entry["gist"], short_id(entry["id"])) for entry in answer["recovered"]])
+    elif not _show_problems(cli, repair=repair):
         click.get_current_context().exit(1)
 
 
-def _fix(cli: CommandContext) -> list[str]:
-    """Apply the safe fixes, each shown before; return a line for each."""
+def _show_problems(cli: CommandContext, *, repair: bool) -> bool:
+    """List the problems, after the safe repairs if you want these. Return whether nothing is left to do."""
+    if not cli.settings.vault_path.is_dir():
+        raise no_vault(cli.settings)
+    done = _repair(cli) if repair else []
+    found = _examine(cli, asks_anyway=repair)
+    is_well = all(finding.severity == "info" for finding in found)
+    lines = [*(f"done: {line}" for line in done), *_lines(found), *(["no problems found"] if is_well else [])]
+    cli.show({"findings": list(map(asdict, found)), "done": done}, lines)
+    return is_well
+
+
+def _repair(cli: CommandContext) -> list[str]:
+    """Apply the safe repairs, each shown before; return a line for each."""
     if not cli.as_json:
         say_all(_lines(finding for finding in check_state(cli.settings) if finding.fixable))
     done = mend(cli.settings)
@@ -65,42 +95,6 @@ def _examine(cli: CommandContext, *, asks_anyway: bool) -> list[Finding]:
         except (Busy, StorageFailed) as error:  # as in a sandbox
             found.append(Finding("error", error.message, error.hint or "mcp-memory status"))
     return found
-
-
-@click.command()
-@click.argument("entries", metavar="[ID]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every listed entry.")
-@click.option("--dismiss", is_flag=True, help="Stop listing them: they were removed on purpose.")
-@command_options
-def recover(cli: CommandContext, entries: tuple[str, ...], everything: bool, dismiss: bool) -> None:
-    """List log entries that another program's save removed, or add them back at the end of their log.
-
-    \b
-    mcp-memory recover                       the lost entries and their text
-    mcp-memory recover memory/2026-11-21.md  everything this log lost"""
-    lost: list[dict[str, Any]] = cli.ask("lost")["lost"]
-    wanted = sorted({entry["id"] for entry in lost}) if everything else [_whole(one, lost) for one in entries]
-    if not wanted:
-        hint = "to add one back: mcp-memory recover ID; to add all: --all" if lost else "no lost entries"
-        texts = [
-            line
-            for entry in lost
-            for line in (fit(entry["why"], entry["path"], short_id(entry["id"])), *wrap(entry["text"].rstrip(), "  "))
-        ]
-        cli.show({"lost": lost}, [*texts, hint])
-        return
-    answer = cli.ask("recover", ids=wanted, dismiss=dismiss or None)
-    verb = "dismissed" if dismiss else "added again"
-    cli.show(answer, [fit(verb, entry["gist"], short_id(entry["id"])) for entry in answer["recovered"]])
-
-
-def _whole(entry: str, lost: list[dict[str, Any]]) -> str:
-    """Return the id of the lost entry with this ending, or the ending itself if no entry has it. Raises InvalidInput if
-    several entries have it."""
-    found = sorted({one["id"] for one in lost if len(entry) >= LEAST_ENDING and one["id"].endswith(entry.lower())})
-    if len(found) > 1:
-        raise InvalidInput(f"{len(found)} lost entries end with {entry}", hint=f"one of: {', '.join(found)}")
-    return found[0] if found else entry
 
 
 def _ask_engine(cli: CommandContext) -> list[Finding]:

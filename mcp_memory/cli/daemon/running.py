@@ -11,7 +11,7 @@ from mcp_memory import __version__
 from mcp_memory.cli.clients.snippets import typed_command
 from mcp_memory.cli.console import Remark, local_minute, print_status, say
 from mcp_memory.cli.daemon.first_index import start_daemon
-from mcp_memory.cli.daemon.service import restarted_by_systemd
+from mcp_memory.cli.daemon.login_unit import describe_unit, restarted_by_systemd, start_at_login, stop_at_login
 from mcp_memory.cli.options import CommandContext, command_options, located, port
 from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
@@ -25,15 +25,23 @@ from mcp_memory.text.pluralize import counted
 
 @click.command()
 @port
+@click.option("--at-login", is_flag=True, help="Have systemd run the daemon, now and at each login.")
 @command_options
-def start(cli: CommandContext, port: int | None) -> None:
+def start(cli: CommandContext, port: int | None, at_login: bool) -> None:
     """Start the daemon in the background, or show where it is running.
 
-    A running daemon of an older version finishes its calls and is replaced; a newer one is kept.
+    A running daemon of an older version finishes its calls and is replaced; a newer one is kept. --at-login writes a
+    systemd user unit, enables it, and lets systemd take over the daemon.
 
     \b
     mcp-memory start
-    mcp-memory start --vault ~/notes"""
+    mcp-memory start --vault ~/notes
+    mcp-memory start --at-login"""
+    if at_login:
+        if port is not None:
+            raise InvalidInput("--at-login with --port", hint="set port under [daemon] instead")
+        start_at_login(cli)
+        return
     settings = cli.load(daemon__port=port)
     connection, started, status = start_daemon(settings, ["--port", str(port)] if port is not None else [])
     address = connection.address
@@ -44,12 +52,17 @@ def start(cli: CommandContext, port: int | None) -> None:
 
 
 @click.command()
+@click.option("--at-login", is_flag=True, help="Remove the systemd unit of start --at-login, too.")
 @command_options
-def stop(cli: CommandContext) -> None:
+def stop(cli: CommandContext, at_login: bool) -> None:
     """Stop the daemon after its running calls finish. A hung daemon is killed. Hooks and clients start it again.
 
     \b
-    mcp-memory stop"""
+    mcp-memory stop
+    mcp-memory stop --at-login"""
+    if at_login:
+        stop_at_login(cli)
+        return
     pid = launch.stop(cli.settings_without_mistakes, tell=print_status)
     cli.show({"stopped": pid is not None, "pid": pid}, [f"stopped (pid {pid})" if pid else "was not running"])
 
@@ -95,7 +108,7 @@ def status(cli: CommandContext) -> None:
         raise launch.explain_absence(settings, start_command=typed_command(settings))
     address, facts = connection.address, connection.call("status", {}, deadline_s=30)
     changes = [] if cli.configuration_error else find_changes(settings)
-    lines = [*_describe(address, facts)]
+    lines = [*_describe(address, facts, describe_unit(settings))]
     if changes:
         lines.append(Remark(f"changed since it started, so not in effect yet: {describe_changes(changes)}"))
         lines.append(Remark(f"  → {RESTART}"))
@@ -169,7 +182,7 @@ def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, 
         yield f"next, connect your agents: {typed_command(settings, 'setup')}"
 
 
-def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
+def _describe(address: Address, status: dict[str, Any], at_login: str) -> Iterator[str]:
     swept_s, took_s, git = status["last_sweep_s"], status["sweep_took_s"], status.get("git")
     clients = [f"{client} ({local_minute(when)})" for client, when in status["clients"].items()]
     rows = {
@@ -185,6 +198,7 @@ def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
         "memory": status["memory"] or "",
         "sessions": _capture(status["capture"]),
         "process": f"pid {address.pid}, version {address.version}",
+        "at login": at_login,
         "clients": ", ".join(clients),
         "doing": _count_done(status) if status["phase"] != "idle" else "",
         "git": _commits(git) if git else "",

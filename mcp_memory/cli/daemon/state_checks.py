@@ -37,14 +37,14 @@ def check_state(settings: Settings) -> Iterator[Finding]:
     state = settings.state
     for place in _exposed(state):
         severity = "error" if place == state.tokens else "warning"
-        remedy = f"mcp-memory doctor --fix, or: chmod go-rwx {shlex.quote(str(place))}"
+        remedy = f"mcp-memory doctor --repair, or: chmod go-rwx {shlex.quote(str(place))}"
         yield Finding(severity, f"{place} can be read by other users", remedy, fixable=True)
     if _lost_its_tokens(state):
         what = f"{state.tokens} is damaged, so no client can authenticate"
-        remedy = "mcp-memory doctor --fix removes it and makes new tokens; reinstall clients that keep one in a file"
+        remedy = "mcp-memory doctor --repair removes it and makes new tokens; reinstall clients that keep one in a file"
         yield Finding("error", what, remedy, fixable=True)
     for place in _in_the_way(state):
-        remedy = "mcp-memory doctor --fix removes it and rebuilds the index from the files"
+        remedy = "mcp-memory doctor --repair removes it and rebuilds the index from the files"
         yield Finding("error", f"{place} is where the index should be", remedy, fixable=True)
     yield from _late_hooks(state)
     if changes := settings_in_force.find_changes(settings):
@@ -55,7 +55,7 @@ def check_state(settings: Settings) -> Iterator[Finding]:
     start = snippets.typed_command(settings)
     if state.daemon.exists():
         what = f"{state.daemon} is left from a daemon that was killed"
-        yield Finding("warning", what, f"mcp-memory doctor --fix, or: {start}", fixable=True)
+        yield Finding("warning", what, f"mcp-memory doctor --repair, or: {start}", fixable=True)
     yield Finding("info", f"no daemon runs for {settings.vault_path}: agents cannot reach it", start)
 
 

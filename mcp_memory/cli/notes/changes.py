@@ -9,14 +9,17 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import NOT_DONE, Heading, Remark, confirm, fit, local_minute, short_id, wrap
+from mcp_memory.cli.notes.note_choice import notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import compaction_s
-from mcp_memory.errors import NotFound
+from mcp_memory.errors import GitUnavailable, InvalidInput, NotFound
 from mcp_memory.text.pluralize import counted
 
 _FEWEST_OF_A_RUN = 4
 """The fewest changes of one import or compaction, or of its undo, that are shown as one line."""
+
+_MOST_COMMITS = 5000
 
 _MOST_NAMED = 10
 """The most undone changes that are listed one by one."""
@@ -36,22 +39,55 @@ _since = note_options.since("Only from then on")
 
 
 @click.command()
+@click.argument("note", metavar="[NOTE]", nargs=-1)
 @_since
 @_client
 @note_options.session
 @note_options.project("Only changes of this project's notes, and of those without one")
 @note_options.limit(50, 20000, "The latest so many.")
+@click.option("--at", metavar="COMMIT", help="Print NOTE as it was in this commit of the vault's git repository.")
 @command_options
-def changes(cli: CommandContext, **wanted: Any) -> None:
+def changes(cli: CommandContext, note: tuple[str, ...], at: str | None, **wanted: Any) -> None:
     """Show what was stored, edited, superseded, forgotten, filed or imported: when, by whom, in which session.
 
-    The latest comes first. Each line ends with the change's name: `mcp-memory undo NAME` takes it back.
+    The latest comes first. Each line ends with the change's name: `mcp-memory undo NAME` takes it back. With NOTE (an
+    id, a path or a few words of it), only its changes are listed, and if the vault is in a git repository, the commits
+    of this note, wherever it was moved.
 
     \b
     mcp-memory changes --since yesterday
-    mcp-memory changes --client claude-code --json"""
-    answer = cli.ask("changes", **wanted)
-    cli.show(answer, _lines(answer))
+    mcp-memory changes --client claude-code --json
+    mcp-memory changes 01M7Z3HPR77M1K414E2NKABTV4     one note's, with its commits
+    mcp-memory changes notes/fact/port.md --at 3f2c1d0"""
+    words = " ".join(note)
+    if at is not None:
+        if not words:
+            raise InvalidInput("--at without a note", hint="name one: mcp-memory changes NOTE --at COMMIT")
+        then = with_note(
+            cli, words, lambda target: cli.ask("log", target=target, at=at), lambda: notes_found(cli, words)
+        )
+        cli.show(then, [then["text"].rstrip("\n")])
+        return
+    if not words:
+        answer = cli.ask("changes", **wanted)
+        cli.show(answer, _lines(answer))
+        return
+    del wanted["project"]  # a note that you name is yours to see in any project
+    answer = with_note(cli, words, lambda target: _note_history(cli, target, wanted), lambda: notes_found(cli, words))
+    commits = [Heading("commits"), *map(_commit_line, answer["log"])] if answer["log"] else []
+    cli.show(answer, [*_lines(answer), *commits])
+
+
+def _note_history(cli: CommandContext, target: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a note's changes and its commits. Raises NotFound for a note of which neither knows anything."""
+    answer = cli.ask("changes", target=target, **wanted)
+    try:
+        log = cli.ask("log", target=target, limit=min(wanted["limit"], _MOST_COMMITS))["log"]
+    except (NotFound, GitUnavailable):  # the vault is in no repository, or no commit has the note
+        log = []
+    if not (log or answer["changes"]):
+        raise NotFound(f"no change of {target[:100]} is known", hint="mcp-memory changes lists what happened")
+    return {**answer, "log": log}
 
 
 @click.command()
@@ -113,7 +149,7 @@ def _result(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"{counted(len(changes) + len(reports), 'change')} undone"
     yield from (f"not undone: {_named(step)}: {step['why']}" for step in steps if step["why"])
     if any(not report["run"].startswith("dream-") for report in reports):
-        yield Remark("the daemon files nothing on its own until you run: mcp-memory compact")
+        yield Remark("the daemon files nothing on its own until you run: mcp-memory topics compact")
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -158,6 +194,12 @@ def _named(change: Mapping[str, Any]) -> str:
 def _author(change: Mapping[str, Any]) -> str:
     client = {PERSON: "you", "disk": "by hand"}.get(change["client"], change["client"] or "mcp-memory")
     return f"{client}, session {change['session'].rpartition('/')[2][:8]}" if change["session"] else client
+
+
+def _commit_line(event: Mapping[str, Any]) -> str:
+    path = f"{event['before']} → {event['path']}" if event["before"] else event["path"]
+    when = f"{local_minute(event['when'])}  {event['commit'][:10]}  {event['who']}  {event['message']}"
+    return f"{when}\n  {event['change']}  {path}"
 
 
 def _preview(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Commands that change one note: edit, open, archive."""
+"""Commands for one note: show, edit."""
 
 import os
 import shlex
@@ -9,11 +9,54 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import fit, short_id
+from mcp_memory.cli.console import Heading, fit, short_id
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
-from mcp_memory.text.escape_invisible import visible
+
+
+@click.command()
+@note_words
+@click.option("--history", is_flag=True, help="All notes that replaced one another, the newest first.")
+@command_options
+def show(cli: CommandContext, note: str, history: bool) -> None:
+    """Print one note as it is on disk, and its topic. NOTE is an id, a path, a topic's folder or title, or a few words
+    that one note has; where several have them, you are asked which.
+
+    \b
+    mcp-memory show payments                       a topic's page
+    mcp-memory show notes/decision/we-use-uv.md
+    mcp-memory show KABTV4                         the id that append printed
+    mcp-memory show uv pip                         the note that has these words
+    mcp-memory show notes/fact/port.md --history   what it replaced, and what replaced it"""
+    answer = with_note(
+        cli, note, lambda target: cli.ask("history" if history else "show", target=target),
+        lambda: notes_found(cli, note, ("active", "superseded", "archived")),
+    )  # fmt: skip
+    if history:
+        cli.show(answer, [line for link in answer["chain"] for line in _link_lines(link)])
+        return
+    days = [when.partition("T")[0] for when in (answer["created"], answer["updated"]) if when]
+    rows = {
+        "path": answer["path"],
+        "id": answer["id"],
+        "kind": "page of a topic" if answer["shelf"] == "summary" else answer["kind"],
+        "dates": " to ".join(dict.fromkeys(days)),
+        "topic": " › ".join(topic["title"] for topic in answer["in"]),
+    }
+    facts = [f"  {name:<5}  {value}" for name, value in rows.items() if value]
+    children = [f"  {child['path']}  {child['title']}" for child in answer["children"]]
+    more = ["", Heading("read on with mcp-memory show:"), *children] if children else []
+    cli.show(answer, [Heading(answer["title"]), *facts, "", answer["text"].rstrip("\n"), *more])
+
+
+def _link_lines(link: dict[str, Any]) -> list[Any]:
+    day, until = (when and when[:16].replace("T", " ") for when in (link["date"], link["until"]))
+    span = f"{day or 'unknown date'}{f' until {until}' if until else ''}"
+    who = " in ".join(filter(None, (link["source"] or "unknown client", link["session"])))
+    text = "(forgotten: mcp-memory restore brings it back)" if link["text"] is None else link["text"]
+    lines = [f"  {line}".rstrip() for line in text.splitlines()]
+    return [Heading(f"{span}  {link['status']}  {who}"), f"  {link['id']}  {link['path']}", *lines, ""]
 
 
 @click.command()
@@ -61,87 +104,3 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
     file.unlink()
     file.parent.rmdir()
     cli.show(answer, [fit(answer["outcome"], answer["path"], short_id(answer["id"]))])
-
-
-@click.command("open")
-@click.argument("note", nargs=-1)
-@command_options
-def open_(cli: CommandContext, note: tuple[str, ...]) -> None:
-    """Open a note's file (id, path or words) in your editor ($VISUAL, $EDITOR), or without NOTE the vault's folder.
-
-    You edit the note itself. `edit` works on a copy instead, and writes only if nothing else changed the note
-    meanwhile; use it for a note that agents are writing to. A captured session, or a note of a read-only source, is
-    shown in the pager. In a pipe, and with --json, the path is printed and nothing is opened.
-
-    \b
-    mcp-memory open
-    mcp-memory open notes/fact/port.md
-    wc -w "$(mcp-memory open 4C4ABE)"
-    """
-    vault, words = cli.settings.vault_path.resolve(), " ".join(note)
-    shown: dict[str, Any] = {"path": ""}
-    if words:
-        shown = with_note(cli, words, lambda wanted: cli.ask("show", target=wanted), lambda: notes_found(cli, words))
-    file, is_ours = vault / shown["path"], not shown["path"].startswith("@")
-    if cli.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        path = str(file) if is_ours else shown["path"]
-        cli.show({"path": path}, [path])
-    elif not is_ours:
-        click.echo_via_pager(visible(shown["text"]))
-    elif note:
-        click.edit(filename=str(file))
-    elif click.launch(str(file)):
-        cli.show({}, [str(file)])  # no desktop
-
-
-@click.command()
-@note_words
-@command_options
-def archive(cli: CommandContext, note: str) -> None:
-    """Retire a note (id, path or a few words of it): only `search --archived` finds it, and links to it still work.
-
-    \b
-    mcp-memory archive notes/decision/old-plan.md
-    mcp-memory restore notes/decision/old-plan.md"""
-    answer = with_note(
-        cli, note, lambda target: cli.ask("forget", target=target, archive=True),
-        lambda: notes_found(cli, note, ("active", "superseded")),
-    )  # fmt: skip
-    way_back = f"  → mcp-memory undo {shlex.quote(short_id(answer['id']))}"
-    cli.show(answer, [fit(answer["status"], answer["path"]), way_back])
-
-
-@click.command()
-@note_words
-@command_options
-def unarchive(cli: CommandContext, note: str) -> None:
-    """Bring an archived note back: from _archive/ to where it was, links following, or with its status active again.
-
-    \b
-    mcp-memory unarchive _archive/notes/task/move-to-uv.md"""
-    answer = with_note(
-        cli, note, lambda target: cli.ask("unarchive", target=target), lambda: notes_found(cli, note, ("archived",))
-    )
-    cli.show(answer, [fit("active", answer["path"])])
-
-
-@click.command("over")
-@click.option("--archive", "is_meant", is_flag=True, help="Move all of these to _archive/.")
-@command_options
-def over(cli: CommandContext, is_meant: bool) -> None:
-    """List notes whose time has passed, with reasons: long expired or superseded, or old and never used. Also list
-    standing orders that nothing has asked for in months. To take one of these out of every start, edit `always_load`,
-    or move the file.
-
-    Lessons from expired tasks are proposed in `review`.
-
-    \b
-    mcp-memory over
-    mcp-memory over --archive     move them to _archive/; unarchive takes each back"""
-    found = cli.ask("archive_proposed")["proposed"]
-    if not is_meant or not found:
-        lines = [f"{short_id(one['id'])}  {', '.join(one['reasons'])}  {one['text']}" for one in found]
-        cli.show({"proposed": found}, lines or ["nothing is over"])
-        return
-    done = cli.ask("archive_proposed", ids=[one["id"] for one in found])
-    cli.show(done, [fit("archived", path) for path in done["archived"]])

@@ -1,4 +1,4 @@
-"""Commands that take notes out of answers and bring them back: forget, restore, erase."""
+"""Commands that take notes out of answers and bring them back: forget, archive, restore, erase."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,8 +36,42 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
         lambda: notes_found(cli, note, ("active", "superseded", "archived")),
     )  # fmt: skip
     again = chain_lines("now holds", answer.get("holds_now"))
-    way_back = f"  → mcp-memory restore {shlex.quote(short_id(answer['id']))}"
-    cli.show(answer, [fit("forgotten", answer["path"]), way_back, *again, *_behind(answer)])
+    cli.show(answer, [fit("forgotten", answer["path"]), _way_back(answer), *again, *_behind(answer)])
+
+
+@click.command()
+@click.argument("note", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Without NOTE: move all that is listed to _archive/.")
+@command_options
+def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> None:
+    """Retire a note (id, path or a few words of it): only `search --archived` finds it, and links to it still work.
+
+    Without NOTE, list notes whose time has passed, with reasons: long expired or superseded, or old and never used.
+    Standing orders that nothing has asked for in months are listed, too: to take one out of every start, edit its
+    `always_load`, or move the file. Lessons from expired tasks are proposed in `review`.
+
+    \b
+    mcp-memory archive notes/decision/old-plan.md
+    mcp-memory archive                   what could be archived, and why
+    mcp-memory archive --all             move these to _archive/
+    mcp-memory restore old plan          bring one back"""
+    words = " ".join(note)
+    if words:
+        if everything:
+            raise InvalidInput("a note with --all", hint="pass one of them")
+        answer = with_note(
+            cli, words, lambda target: cli.ask("forget", target=target, archive=True),
+            lambda: notes_found(cli, words, ("active", "superseded")),
+        )  # fmt: skip
+        cli.show(answer, [fit(answer["status"], answer["path"]), _way_back(answer)])
+        return
+    found = cli.ask("archive_proposed")["proposed"]
+    if everything and found:
+        done = cli.ask("archive_proposed", ids=[one["id"] for one in found])
+        cli.show(done, [fit("archived", path) for path in done["archived"]])
+        return
+    lines = [f"{short_id(one['id'])}  {', '.join(one['reasons'])}  {one['text']}" for one in found]
+    cli.show({"proposed": found}, lines or ["nothing is ready for the archive"])
 
 
 @click.command()
@@ -50,8 +84,8 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:
-    """Bring a forgotten or archived note or log entry back, byte for byte; or all that a client forgot, or that is
-    forgotten in a folder.
+    """Bring a forgotten note or log entry back, byte for byte; or all that a client forgot, or
+    that is forgotten in a folder. An archived note goes back to where it was, and links follow.
 
     NOTE is an id, a path, or words of its title; where several have them, you are asked which.
 
@@ -65,8 +99,9 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
             "name one note, or which ones by --client, --session, --since or --path", hint="see list --deleted"
         )
     if note:
+        words = " ".join(note)
         answer = with_note(
-            cli, words, lambda target: cli.ask("restore", target=target),
+            cli, words, lambda target: _restore(cli, target),
             lambda: [*cli.ask("forgotten")["forgotten"], *notes_found(cli, words, ("archived",))],
         )  # fmt: skip
         later = chain_lines("but it was replaced by", answer.get("holds_now"))
@@ -110,6 +145,18 @@ def erase(cli: CommandContext, note: str, yes: bool) -> None:
     answer = cli.ask("erase", target=note, sure=True)
     erased = [f"erased: {line}" for line in answer["erased"]]
     cli.show(answer, [*erased, "not erased:", *(f"  {line}" for line in answer["beyond"])])
+
+
+def _restore(cli: CommandContext, target: str) -> dict[str, Any]:
+    """Bring a note back: one that is in _archive/ isn't restored by its status alone."""
+    answer = cli.ask("restore", target=target)
+    if answer["status"] != "archived":
+        return answer
+    return {**answer, "status": "active", **cli.ask("unarchive", target=answer["id"])}
+
+
+def _way_back(answer: Mapping[str, Any]) -> str:
+    return f"  → mcp-memory restore {shlex.quote(short_id(answer['id']))}"
 
 
 def forgotten_lines(notes: Sequence[Mapping[str, Any]]) -> list[str]:

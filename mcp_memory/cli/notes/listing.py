@@ -1,5 +1,6 @@
-"""Commands that show what is stored without a question: list, recent, today, stats."""
+"""Commands that show what is stored without a question: list, due, stats."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime, time
@@ -10,7 +11,6 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, Remark, columns, short_id, table, wrap
-from mcp_memory.cli.notes.changes import changes
 from mcp_memory.cli.notes.forgotten import forgotten_lines
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput
@@ -21,6 +21,11 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 _project = note_options.project("This project's notes and those without one")
 _MOST, _MOST_LINES = 20, 3
+_HEADINGS = {
+    "Overdue": ("overdue", "was due yesterday"), "Today": ("due now", "due today"),
+    "This week": ("due tomorrow", "this week"), "Later": ("later",), "Done": ("done",),
+}  # fmt: skip
+_MOST_DONE = 5
 _BESIDES = {
     "archived": "archived or superseded", "inbox": "to review", "summary": "pages of topics",
     "transcript": "pages of sessions", "deleted": "forgotten",
@@ -35,77 +40,75 @@ _BESIDES = {
 @note_options.session
 @note_options.since("Only what is dated from then on")
 @note_options.until("Only what is dated before")
+@click.option("--today", is_flag=True, help="The same as --since today.")
 @click.option("--path", help="Only this folder or file.")
+@click.option("--text", is_flag=True, help="Show the first lines of each.")
 @click.option("--archived", is_flag=True, help="Instead: what was archived or superseded, or has expired.")
 @click.option("--deleted", is_flag=True, help="Instead: what was forgotten; the other options say by whom and when.")
 @note_options.limit(None, 1000, f"The latest so many; default: {_MOST}, of what was forgotten all.")
 @command_options
-def list_(
-    cli: CommandContext, deleted: bool, archived: bool, limit: int | None, path: str | None, **filters: Any
-) -> None:
+def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text: bool, **filters: Any) -> None:
     """List notes and log entries, the newest first, or with --deleted what was forgotten.
 
     Each line ends with the end of the note's id, which show, edit, forget and other commands take.
 
     \b
     mcp-memory list -k decision --since "last month"
+    mcp-memory list --text -n 5
+    mcp-memory list --today
     mcp-memory list --deleted --client claude-code --since yesterday"""
+    if today:
+        if filters["since"]:
+            raise InvalidInput("--today with --since", hint="pass one of them")
+        filters["since"] = format_when(datetime.combine(date.today(), time()).astimezone())
     if deleted:
-        if archived:
-            raise InvalidInput("--deleted with --archived", hint="pass one of them")
-        found = cli.ask("forgotten", path=path, **filters)["forgotten"][:limit]
+        if archived or text:
+            raise InvalidInput(f"--deleted with {'--archived' if archived else '--text'}", hint="pass one of them")
+        limit = filters.pop("limit")
+        found = cli.ask("forgotten", **filters)["forgotten"][:limit]
         cli.show({"forgotten": found}, [*forgotten_lines(found), f"{counted(len(found), 'note')} forgotten"])
         return
-    answer = cli.ask("list", path=path, archived=archived, limit=limit or _MOST, **filters)
-    cli.show(answer, _lines(answer))
+    filters["limit"] = filters["limit"] or _MOST
+    answer = cli.ask("list", archived=archived, text=text or None, **filters)
+    if text and answer["notes"]:
+        cli.show(answer, [line for note in answer["notes"] for line in _beginning(note)])
+    else:
+        cli.show(answer, _lines(answer))
 
 
 @click.command()
-@note_options.kinds
-@_project
-@note_options.limit(5, 1000, "How many.")
+@click.option("--done", metavar="ID", multiple=True, help="Mark this one as done. May be repeated.")
+@click.option("--all", "everything", is_flag=True, help="With all that is later, and all that is done.")
+@click.option("--client", help="Only what was promised in sessions of this client, e.g. claude-code; or you.")
+@note_options.project("This project's commitments and those without one")
 @command_options
-def recent(cli: CommandContext, **wanted: Any) -> None:
-    """Show the notes and log entries that were stored or changed last, each with its first lines.
+def due(cli: CommandContext, done: tuple[str, ...], everything: bool, **filters: Any) -> None:
+    """List what you promised, or wanted to be reminded of: what is overdue, due today and this week, and done last.
+
+    Agents' sessions are reminded of each the day before, on its day, at its hour, and until it is done. To put one off,
+    change `due` in its file.
 
     \b
-    mcp-memory recent
-    mcp-memory recent -k decision -n 10"""
-    answer = cli.ask("list", text=True, **wanted)
-    cli.show(answer, [line for note in answer["notes"] for line in _beginning(note)] or [_none(answer)])
-
-
-@click.command()
-@_project
-@command_options
-@click.pass_context
-def today(ctx: click.Context, _: CommandContext, project: str | None) -> None:
-    """Show what was stored, edited, forgotten or filed today: what `changes` lists since midnight.
-
-    \b
-    mcp-memory today"""
-    midnight = datetime.combine(date.today(), time()).astimezone()
-    ctx.invoke(changes, since=format_when(midnight), project=project, limit=20_000)
-
-
-@click.command()
-@note_options.since("From then on; default: a week before the end")
-@note_options.until("Up to then; default: now")
-@_project
-@click.option("--save", is_flag=True, help="Keep it as a page in summaries/digests/.")
-@command_options
-def digest(cli: CommandContext, **wanted: Any) -> None:
-    """Tell what happened in a time, such as a phase of a project: sessions, what was decided, learned, promised and
-    logged, and what the last session of each project left open.
-
-    Pages of days and of weeks over a month ago are written by themselves, in summaries/days/ and summaries/weeks/.
-
-    \b
-    mcp-memory digest --since monday
-    mcp-memory digest -p shop --since 2026-11-01 --until 2026-11-15 --save"""
-    answer = cli.ask("digest", deadline_s=300, **wanted)
-    saved = [Remark(f"saved: {answer['path']}")] if answer["path"] else []
-    cli.show(answer, [Heading(answer["title"]), *(answer["text"] or "nothing happened").splitlines(), *saved])
+    mcp-memory append -k commitment "Send Petra the list" --due friday
+    mcp-memory due
+    mcp-memory due --done KABTV4"""
+    if done:
+        kept = [cli.ask("forget", target=target, done=True) for target in done]
+        lines = [f"done: {one['path']}  → mcp-memory restore {shlex.quote(short_id(one['id']))}" for one in kept]
+        cli.show({"done": kept}, lines)
+        return
+    found = cli.ask("due", **filters)["commitments"]
+    found += cli.ask("due", done=True, **filters)["commitments"][: None if everything else _MOST_DONE]
+    lines = list[str]()
+    for heading, stages in _HEADINGS.items():
+        here = [one for one in found if one["stage"] in stages]
+        if heading == "Later" and here and not everything:
+            lines.append(f"{counted(len(here), 'commitment')} later: mcp-memory due --all")
+        elif here:
+            rows = [(f"  {one['when']}", one["title"], one["project"] or "", short_id(one["id"])) for one in here]
+            lines += [Heading(heading), *table(rows, 1)]
+    hint = 'nothing is due; mcp-memory append -k commitment "…" --due friday stores a commitment'
+    cli.show({"commitments": found}, lines or [hint])
 
 
 @click.command()

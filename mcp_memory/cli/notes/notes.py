@@ -1,4 +1,4 @@
-"""Commands that find, read and store notes: search, recall, append, log."""
+"""Commands that find, read and store notes: search, recall, append."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,6 @@ from mcp_memory.cli.console import (
     Heading,
     emit,
     fit,
-    local_minute,
     print_status,
     recall_to_commands,
     say,
@@ -21,13 +20,11 @@ from mcp_memory.cli.console import (
     tools_to_commands,
     wrap,
 )
-from mcp_memory.cli.notes.note_choice import notes_found, with_note
 from mcp_memory.cli.options import CommandContext, TextCommand, command_options
 from mcp_memory.cli.spoken_dates import coming_date
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import QUOTED, visible
-from mcp_memory.text.pluralize import counted
 
 _project = note_options.project("This project's notes and those without one")
 _until = note_options.until("As of this date: what counted then, even if it was replaced since")
@@ -151,7 +148,7 @@ def _receipt_lines(answer: dict[str, Any]) -> Iterator[str]:
         yield fit("contradicts", one["why"], short_id(one["id"]))
         yield from wrap(one["text"], "  ")
     if answer["contradicts"]:
-        yield f"to decide: mcp-memory conflicts keep {short_id(answer['id'])}"
+        yield f"to decide: mcp-memory review --keep {short_id(answer['id'])}"
 
 
 def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
@@ -160,45 +157,6 @@ def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
         return []
     why = f"({link['why']})  " if "why" in link else ""
     return [fit(f"{what}:", link["path"], f"{why}{short_id(link['id'])}"), *wrap(link["text"], "  ")]
-
-
-@click.command()
-@click.argument("words", metavar="[NOTE]", nargs=-1)
-@click.option("--at", metavar="COMMIT", help="Print the note as it was in this commit.")
-@note_options.limit(20, 5000, "How many commits.")
-@command_options
-def log(cli: CommandContext, words: tuple[str, ...], at: str | None, limit: int) -> None:
-    """Show the history of the vault, or of one note (id, path or a few words of it) wherever it was moved, from its git
-    repository.
-
-    \b
-    mcp-memory log                                        the latest commits
-    mcp-memory log 01M7Z3HPR77M1K414E2NKABTV4             when the note came, moved and changed, and by whom
-    mcp-memory log notes/fact/port.md --at 3f2c1d0        the note as it was then"""
-    note = " ".join(words)
-    if at is not None and not note:
-        raise InvalidInput("--at without a note", hint="name one: mcp-memory log NOTE --at COMMIT")
-
-    def read(target: str | None) -> dict[str, Any]:
-        found = cli.ask("log", target=target, at=at, limit=limit)
-        if len(words) > 1 and not (at or found["log"]):
-            raise NotFound(f"no commit holds {note}")
-        return found
-
-    answer = with_note(cli, note, read, lambda: notes_found(cli, note)) if note else read(None)
-    if at is not None:
-        cli.show(answer, [answer["text"].rstrip("\n")])
-        return
-    nothing = "no commit holds it yet" if note else "no commit yet"
-    cli.show(answer, map(_commit_line, answer["log"]) if answer["log"] else [nothing])
-
-
-def _commit_line(event: dict[str, Any]) -> str:
-    line = f"{local_minute(event['when'])}  {event['commit'][:10]}  {event['who']}  {event['message']}"
-    if event["files"] is not None:
-        return f"{line}  ({counted(event['files'], 'file')})"
-    path = f"{event['before']} → {event['path']}" if event["before"] else event["path"]
-    return f"{line}\n  {event['change']}  {path}"
 
 
 def _print_hit(hit: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The review command: decide on candidates found in transcripts."""
+"""The review command: decide on candidates found in transcripts, and on contradictions."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, fail, fit, read_key, say, say_all, short_id, wrap
 from mcp_memory.cli.notes.note_choice import NEAREST, notes_found, offer
 from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.sessions.conflicts import decide_conflict, show_conflicts
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.text.pluralize import counted
 
@@ -42,20 +44,54 @@ _PAST = {"accept": "accepted", "drop": "dropped", "merge": "merged", "done": "do
     "--accept-all-above", type=click.FloatRange(0, 1), metavar="SCORE",
     help="Accept every candidate with at least this score that contradicts nothing.",
 )  # fmt: skip
+@click.option("--conflicts", "only_conflicts", is_flag=True, help="Instead: notes that contradict each other.")
+@click.option("--keep", metavar="ID", help="Of a conflict: this note holds, the other one is superseded.")
+@click.option("--both", metavar="ID", help="Of a conflict: both hold.")
+@click.option("--with", "other", metavar="ID", help="With --keep or --both: only its conflict with this one.")
+@click.option("--yes", is_flag=True, help="With --keep: don't ask.")
+@note_options.project("With --conflicts: those of this project's notes, and of those without one")
 @command_options
-def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[str, ...]) -> None:
+def review(
+    cli: CommandContext,
+    accept_all_above: float | None,
+    only_conflicts: bool,
+    keep: str | None,
+    both: str | None,
+    other: str | None,
+    yes: bool,
+    project: str | None,
+    **chosen: tuple[str, ...],
+) -> None:
     """Review the candidates in _inbox/ with one key each; `?` explains the keys.
 
     Then come statements that were stored immediately, until you accept them, and proposals of DREAMS.md; the next
     `mcp-memory dream` does what you accept. A dropped candidate is not proposed again; `mcp-memory restore ID` brings
     it back. If another program changes a candidate meanwhile, it is left alone, and you see an error.
 
+    --conflicts shows which notes contradict each other, the latest first. Until you decide, agents see the newer note,
+    with what held before. --keep marks the other note, whole, as superseded: where that says more, edit the old value
+    in it instead, which settles the conflict, too. You see first what goes. --both records in the newer note that both
+    apply. `mcp-memory undo NOTE` takes a decision back.
+
     \b
     mcp-memory review                          with keys, on a terminal
     mcp-memory review --json                   what waits, for scripts
     mcp-memory review --accept-all-above 0.8
     mcp-memory review --drop KABTV4
-    mcp-memory undo KABTV4                     take back what you decided about it"""
+    mcp-memory undo KABTV4                     take back what you decided about it
+    mcp-memory review --conflicts              with keys, on a terminal
+    mcp-memory review --keep KABTV4
+    mcp-memory review --both KABTV4 --with b7d3e468"""
+    if keep or both:
+        if keep and both:
+            raise InvalidInput("--keep with --both", hint="pass one of them")
+        decide_conflict(cli, "keep" if keep else "both", keep or both or "", other, yes=yes)
+        return
+    if only_conflicts:
+        show_conflicts(cli, project)
+        return
+    if other or yes:
+        raise InvalidInput("--with and --yes are for --keep and --both", hint="mcp-memory review --keep ID")
     decisions = [(verb, target) for verb in ("accept", "drop") for target in chosen[verb]]
     if accept_all_above is not None:
         decisions += [

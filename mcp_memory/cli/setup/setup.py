@@ -20,7 +20,7 @@ from mcp_memory.cli.console import print_status
 from mcp_memory.cli.daemon.first_index import start_daemon
 from mcp_memory.cli.notes.changes import NOT_DONE
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.cli.sessions.capturing import capture_files
+from mcp_memory.cli.sessions.transcripts import capture_files
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.cli.setup.first_question import ask_first_question
 from mcp_memory.cli.setup.found_clients import connect_clients

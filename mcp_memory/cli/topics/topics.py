@@ -1,71 +1,82 @@
-"""Commands for topics, the folders that notes are filed under: show, compact, organize."""
+"""The topics commands: draw the topics that notes are filed under, compact them, and rename, move, merge and split."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Heading, Remark
-from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
+from mcp_memory.cli.console import Remark, fit
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.cli.topics.tree_view import draw_preview
+from mcp_memory.cli.topics.tree_view import draw_preview, draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
-from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings
+from mcp_memory.text.language.facts import FactKind
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.config import TopicsConfig
 
+_DENIED = "what is not so"
+"""The text in place of a negation, whose words are folded."""
 
-@click.command()
-@note_words
-@click.option("--history", is_flag=True, help="All notes that replaced one another, the newest first.")
+
+class TopicCommands(click.Group):
+    """A group that takes an unknown command as the topic to draw."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, args) if args[0] in self.commands else ("", draw_one, args)
+
+
+@click.group(cls=TopicCommands, invoke_without_command=True, subcommand_metavar="[TOPIC | COMMAND [ARGS]...]")
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only the top topics.")
+@click.option(
+    "--dropped", is_flag=False, flag_value="", metavar="[TOPIC]", help="The facts that a topic's page leaves out."
+)
 @command_options
-def show(cli: CommandContext, note: str, history: bool) -> None:
-    """Print one note as it is on disk, and its topic. NOTE is an id, a path, a topic's folder or title, or a few words
-    that one note has; where several have them, you are asked which.
+@click.pass_context
+def topics(ctx: click.Context, cli: CommandContext, depth: int | None, dropped: str | None) -> None:
+    """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed; or
+    change them. The title of a topic that you rename in a file manager follows its folder.
+
+    `stale`: the topic's page, or one below it, is out of date. The next compaction writes it again; what you changed on
+    it stays. Folders that you made are shown and left alone. TOPIC is a folder or a title.
 
     \b
-    mcp-memory show payments                       a topic's page
-    mcp-memory show notes/decision/we-use-uv.md
-    mcp-memory show KABTV4                         the id that append printed
-    mcp-memory show uv pip                         the note that has these words
-    mcp-memory show notes/fact/port.md --history   what it replaced, and what replaced it"""
-    answer = with_note(
-        cli, note, lambda target: cli.ask("history" if history else "show", target=target),
-        lambda: notes_found(cli, note, ("active", "superseded", "archived")),
-    )  # fmt: skip
-    if history:
-        cli.show(answer, [line for link in answer["chain"] for line in _link_lines(link)])
-        return
-    days = [when.partition("T")[0] for when in (answer["created"], answer["updated"]) if when]
-    rows = {
-        "path": answer["path"],
-        "id": answer["id"],
-        "kind": "page of a topic" if answer["shelf"] == "summary" else answer["kind"],
-        "dates": " to ".join(dict.fromkeys(days)),
-        "topic": " › ".join(topic["title"] for topic in answer["in"]),
-    }
-    facts = [f"  {name:<5}  {value}" for name, value in rows.items() if value]
-    children = [f"  {child['path']}  {child['title']}" for child in answer["children"]]
-    more = ["", Heading("read on with mcp-memory show:"), *children] if children else []
-    cli.show(answer, [Heading(answer["title"]), *facts, "", answer["text"].rstrip("\n"), *more])
-
-
-def _link_lines(link: dict[str, Any]) -> list[Any]:
-    day, until = (when and when[:16].replace("T", " ") for when in (link["date"], link["until"]))
-    span = f"{day or 'unknown date'}{f' until {until}' if until else ''}"
-    who = " in ".join(filter(None, (link["source"] or "unknown client", link["session"])))
-    text = "(forgotten: mcp-memory restore brings it back)" if link["text"] is None else link["text"]
-    lines = [f"  {line}".rstrip() for line in text.splitlines()]
-    return [Heading(f"{span}  {link['status']}  {who}"), f"  {link['id']}  {link['path']}", *lines, ""]
+    mcp-memory topics
+    mcp-memory topics payments             only this topic
+    mcp-memory topics --depth 1            only the top topics
+    mcp-memory topics --dropped            what the pages leave out
+    mcp-memory topics compact              file fresh notes now
+    mcp-memory topics rename 01-x "Kitchen garden"
+    mcp-memory show topics/01-x            what a topic is about
+    """
+    if dropped is not None:
+        answer = cli.ask("tree", dropped=dropped)
+        cli.show(answer, [line for page in answer["pages"] for line in _dropped_lines(page)] or ["no topics yet"])
+    elif ctx.invoked_subcommand is None:
+        answer = cli.ask("tree", depth=depth)
+        nothing = "no topics yet" + ("" if answer["waiting"] else ", and no fresh notes are waiting")
+        cli.show(answer, [*draw_tree(answer), *([] if answer["topics"] else [nothing])])
 
 
 @click.command()
+@click.argument("topic", nargs=-1, required=True)
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only this topic.")
+@command_options
+@click.pass_context
+def draw_one(ctx: click.Context, cli: CommandContext, topic: tuple[str, ...], depth: int | None) -> None:
+    """Draw one topic, with those below it."""
+    assert ctx.parent
+    answer = cli.ask("tree", topic=" ".join(topic), depth=depth or ctx.parent.params["depth"])
+    cli.show(answer, draw_tree({"topics": [answer["topic"]], "waiting": 0}))
+
+
+@topics.command(short_help="File fresh notes under topics now.")
 @click.option("--dry-run", is_flag=True, help="Draw the tree as it would be; change nothing.")
 @click.option("--topic", metavar="PATH", help="Only the topic in this folder: its page, and what joins it.")
-@click.option("--runs", is_flag=True, help="List the runs that can be undone.")
 @command_options
-def compact(cli: CommandContext, dry_run: bool, topic: str | None, runs: bool) -> None:
+def compact(cli: CommandContext, dry_run: bool, topic: str | None) -> None:
     """File fresh notes under topics, now, and bring the pages of topics up to date.
 
     Notes about one subject move from topics/_fresh/ into a folder with a page, _summary.md, that sums them up and links
@@ -77,26 +88,69 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None, runs: bool) -
     all yours.
 
     \b
-    mcp-memory compact --dry-run               what would move where
-    mcp-memory compact                         do it
-    mcp-memory compact --topic topics/01-x     only one topic
-    mcp-memory compact --runs                  the runs that can be undone
-    mcp-memory undo 20261121T093005            undo one run: its notes return, its pages go"""
-    if runs and (dry_run or topic is not None):
-        raise InvalidInput("--runs beside --dry-run or --topic", hint="pass one of them")
-    if runs:
-        answer = cli.ask("runs")
-        cli.show(answer, _run_lines(answer["runs"]))
-        return
-    deadline_s = compaction_s(cli.settings)
-    answer = cli.ask("compact", deadline_s=deadline_s, dry_run=dry_run or None, topic=topic)
-    if dry_run:
-        cli.show(answer, _preview_lines(answer, cli.settings))
-    else:
-        cli.show(answer, result_lines(answer, cli.settings))
+    mcp-memory topics compact --dry-run               what would move where
+    mcp-memory topics compact                         do it
+    mcp-memory topics compact --topic topics/01-x     only one topic
+    mcp-memory undo 20261121T093005                   take one run back"""
+    answer = cli.ask("compact", deadline_s=compaction_s(cli.settings), dry_run=dry_run or None, topic=topic)
+    lines = _preview_lines if dry_run else _result_lines
+    cli.show(answer, lines(answer, cli.settings))
 
 
-@click.command()
+@topics.command(short_help="Give a topic another title.")
+@click.argument("topic")
+@click.argument("name")
+@command_options
+def rename(cli: CommandContext, topic: str, name: str) -> None:
+    """Give a topic another title. Its folder is renamed, too; links follow, and the title stays.
+
+    \b
+    mcp-memory topics rename 07-eur "Flat hunt"
+    """
+    _edit(cli, "rename", topic=topic, name=name)
+
+
+@topics.command(short_help="Move a topic with all its notes.")
+@click.argument("topic")
+@click.argument("into")
+@command_options
+def move(cli: CommandContext, topic: str, into: str) -> None:
+    """Move a topic with all its notes into another one, or to the top: /
+
+    \b
+    mcp-memory topics move 03-ferries 01-japan-trip
+    mcp-memory topics move 01-japan-trip/03-ferries /"""
+    _edit(cli, "move", topic=topic, into=into)
+
+
+@topics.command(short_help="Move a topic's notes into another topic.")
+@click.argument("topic")
+@click.argument("into")
+@command_options
+def merge(cli: CommandContext, topic: str, into: str) -> None:
+    """Move a topic's notes into another topic, and remove its page. Your own text on it goes to the other topic's page.
+
+    \b
+    mcp-memory topics merge 05-kyoto 01-japan-trip"""
+    _edit(cli, "merge", topic=topic, into=into)
+
+
+@topics.command(short_help="Move some notes of a topic into a new one.")
+@click.argument("topic")
+@click.argument("name")
+@click.argument("notes", nargs=-1, metavar="[NOTE]...")
+@command_options
+def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) -> None:
+    """Move some notes of a topic into a new one of this name: beside it, or below it if it is a project's own. NOTE is
+    an id, a path or a file's name; without any, those go that have all words of NAME in their title, tags or text.
+
+    \b
+    mcp-memory topics split 01-japan-trip "Rail pass"
+    mcp-memory topics split 01-japan-trip "Money" 004-exchange-rates.md 009-cash.md"""
+    _edit(cli, "split", topic=topic, name=name, notes=notes)
+
+
+@topics.command(short_help="Write a page for each project, person and tool.")
 @click.option("--dry-run", is_flag=True, help="Only list the pages that are out of date.")
 @click.option("--memory", is_flag=True, help="Put an index into MEMORY.md, too, between marks.")
 @command_options
@@ -109,20 +163,37 @@ def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
     active projects and the notes that are used most; delete it, with its marks, to end it.
 
     \b
-    mcp-memory organize
-    mcp-memory organize --dry-run"""
+    mcp-memory topics organize
+    mcp-memory topics organize --dry-run"""
     answer = cli.ask("organize", deadline_s=300, dry_run=dry_run or None, memory=memory or None)
     cli.show(answer, answer["pages"] or ["nothing new"])
+
+
+def _edit(cli: CommandContext, verb: str, **arguments: Any) -> None:
+    answer = cli.ask("edit_topic", deadline_s=compaction_s(cli.settings), verb=verb, **arguments)
+    cli.show(answer, _result_lines(answer, cli.settings))
+
+
+def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
+    whole = page["kept"] + len(page["dropped"])
+    yield f"{page['path'].rpartition('/')[2]}  {page['title']}  (tells {page['kept']} of {whole} facts)"
+    facts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in page["dropped"]:
+        kind, _, key = one["fact"].partition(": ")
+        facts[", ".join(one["in"]), one["said"]].append(_DENIED if kind == FactKind.NEGATION else key)
+    for (path, said), some in sorted(facts.items()):
+        yield fit("", said or path, indent="  ")
+        yield f"      {', '.join(dict.fromkeys(some))}  in {path}"
 
 
 def _preview_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
     changes = draw_preview(answer)
     yield from changes
-    yield "nothing was changed; to do it: mcp-memory compact" if changes else "nothing to do"
+    yield "nothing was changed; to do it: mcp-memory topics compact" if changes else "nothing to do"
     yield from _waiting_lines(answer, settings)
 
 
-def result_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
+def _result_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
     for key, verb in (
         ("done", ""),
         ("kept", "brought up to date: "),
@@ -151,13 +222,3 @@ def _waiting_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
         yield f"{counted(answer['waiting'], 'fresh note')} waiting: {why}{begins}"
     if answer["note"]:
         yield Remark(f"note: {answer['note']}")
-
-
-def _run_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
-    for run in runs:
-        counts = ", ".join(f"{run[outcome]} {outcome}" for outcome in ("done", "undone", "unfinished") if run[outcome])
-        yield f"{run['run']}  {counted(run['jobs'], 'job')}: {counts or 'given up'}"
-        yield from (f"  {line}" for line in run["about"])
-        if run["facts"]["of"]:
-            yield f"  facts that its pages keep: {run['facts']['kept']} of {run['facts']['of']}"
-    yield "to undo one: mcp-memory undo RUN" if runs else "no run yet"

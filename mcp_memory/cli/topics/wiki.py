@@ -82,7 +82,7 @@ def lint(cli: CommandContext) -> None:
 @command_options
 def apply(cli: CommandContext, verb: str, note: str) -> None:
     """Decide about the claim that a note or log entry makes. `confirm`: you looked, it is so. `drop`: it isn't; its
-    notes are forgotten, and restore brings them back. `mcp-memory conflicts` settles contradictions.
+    notes are forgotten, and restore brings them back. `mcp-memory review --conflicts` settles contradictions.
 
     \b
     mcp-memory wiki apply confirm KABTV4"""

@@ -170,7 +170,7 @@ def _files(vault: Vault, topic: Topic, private: PrivateMarks) -> tuple[dict[Note
     for path in [*(path for path in notes if path not in pages and path.rpartition("/")[2] not in {PAGE, MAP}), *pages]:
         read = _read(vault, path, private, counted=path in counted)
         if path in pages and isinstance(read, NoteFile) and not shared.issuperset(sources_of(read.text)):
-            read = UnsharedNote(path, "it is about notes that are not shared: mcp-memory compact renews it", True)
+            read = UnsharedNote(path, "it is about notes that aren't shared: mcp-memory topics compact renews it", True)
         if isinstance(read, UnsharedNote):
             left.append(read)
         else:

@@ -108,7 +108,7 @@ class Eraser:
             raise NotFound(what, hint="memory_search finds ids")
         erased = [f"entry {entry} in {holder}" if entry else f"the file {holder}" for holder in holders]
         pages = self._our_pages(path, ids)
-        erased += [f"the page {page}: mcp-memory compact makes it anew" for page in pages]
+        erased += [f"the page {page}: mcp-memory topics compact makes it anew" for page in pages]
         text = self._text(path, entry, ids)
         erased += [line for copies in self._copies for line in copies.describe(text)]
         if lines := self._scheduler.journal.count_naming(self._known_paths(path, entry, ids)):
@@ -233,7 +233,7 @@ class Eraser:
         for left in self._vault.standing_leftovers():
             yield self._describe_temporary(left.path)
         for folder in _topic_folders(path):
-            yield f"the name of the folder {folder}, which may use its words: mcp-memory compact renames it"
+            yield f"the name of the folder {folder}, which may use its words: mcp-memory topics compact renames it"
         for page in self._pages(path, ids):
             if not self._vault.filing.is_as_we_wrote(self._vault.read(page)):
                 yield f"the page {page}, which you edited: look at it"
@@ -242,7 +242,7 @@ class Eraser:
             yield from copies.beyond(text)
         linking = {link.source for link in self._index.links_to(path)[0]} - {path}
         if linking and not entry:
-            yield f"links with its file's name in {', '.join(sorted(linking)[:5])}: mcp-memory lint names them"
+            yield f"links with its file's name in {', '.join(sorted(linking)[:5])}: mcp-memory links --check names them"
         if repository := next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None):
             yield f"the history of the git repository {repository}: git filter-repo rewrites it"
         yield "sessions in which it was said: the clients' transcripts, and what was captured of them (@transcripts)"

@@ -20,7 +20,7 @@ async def recover(core: Core, wanted: Sequence[str], *, dismiss: bool = False) -
     lost = [entry for entry in await find_lost_entries(core) if not {entry.id, entry.added.path}.isdisjoint(wanted)]
     known = {name for entry in lost for name in (entry.id, entry.added.path)}
     if unknown := [name for name in wanted if name not in known]:
-        raise NotFound(f"no lost entry {unknown[0]}", hint="mcp-memory recover lists them")
+        raise NotFound(f"no lost entry {unknown[0]}", hint="mcp-memory doctor lists them")
     act = core.vault.shared.dismiss if dismiss else core.vault.shared.put_back
     for entry in lost:
         stored = await in_thread(lambda entry=entry: act(entry), deadline_s=30, what="writing the log")

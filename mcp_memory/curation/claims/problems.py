@@ -39,7 +39,7 @@ def list_problems(
         if one.refuted_by and one.conflict:
             newer = one.refuted_by.note.id
             why = f"{one.conflict.why}; a newer note says: {one.refuted_by.text}"
-            remedy = f"mcp-memory conflicts keep {shortened(newer) or newer}"
+            remedy = f"mcp-memory review --keep {shortened(newer) or newer}"
             found.append(
                 ClaimProblem("conflict", one.text, one.latest.note.path, why, remedy, (one.latest.note.id, newer))
             )
@@ -65,11 +65,11 @@ def list_problems(
                 found.append(ClaimProblem("stale", _name(page.path), page.path, why, _REMEDY[False]))
         elif page.meta.get("stale"):
             why = "its notes have changed since"
-            found.append(ClaimProblem("stale", _name(page.path), page.path, why, "mcp-memory compact"))
+            found.append(ClaimProblem("stale", _name(page.path), page.path, why, "mcp-memory topics compact"))
     return sorted(found, key=lambda one: one.kind)
 
 
-_REMEDY = {True: "mcp-memory organize", False: "delete it, then mcp-memory organize makes it anew"}
+_REMEDY = {True: "mcp-memory topics organize", False: "delete it, then mcp-memory topics organize makes it anew"}
 
 
 def _name(path: str) -> str:

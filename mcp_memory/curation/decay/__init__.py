@@ -1,1 +1,1 @@
-"""Proposes outdated notes for the archive. Nothing is deleted, and `unarchive` undoes a move."""
+"""Proposes outdated notes for the archive. Nothing is deleted, and `restore` undoes a move."""

@@ -132,7 +132,7 @@ class Archivist:
         sure = [note for one, note in found if one.action == TO_ARCHIVE and COLD not in one.reasons[0]]
         wanted = [note for note in sure if note.kind in self.config.archive_kinds]
         moved = await self.archive(wanted)
-        about = f"{counted(len(moved), 'note')} archived; {len(found) - len(moved)} proposed: mcp-memory over"
+        about = f"{counted(len(moved), 'note')} archived; {len(found) - len(moved)} proposed: mcp-memory archive"
         about += f"; {counted(lessons, 'lesson')}: mcp-memory review" if lessons else ""
         figures = {"archived": len(moved), "proposed": len(found), "lessons": lessons}
         return JobReport(about, moved, figures) if found else None

@@ -133,11 +133,11 @@ def _lost(lost: Sequence[LostEntry]) -> Iterator[Finding]:
         named = f"{counted(len(entries), 'entry', 'entries')} ({gists}{'; …' if len(entries) > 3 else ''})"
         is_whole = len(entries) == sum(entry.added.path == path for entry in lost)
         target = shlex.quote(path) if is_whole else " ".join(shlex.quote(entry.id) for entry in entries)
-        remedy = f"to have it back: mcp-memory recover {target}"
+        remedy = f"to have it back: mcp-memory doctor --repair {target}"
         if why == "overwritten":
-            remedy = f"mcp-memory doctor --fix, or: mcp-memory recover {target}"
+            remedy = "mcp-memory doctor --repair"
         elif why != "edited":
-            remedy += f"; else: mcp-memory recover --dismiss {target}"
+            remedy += f"; else: mcp-memory doctor --dismiss {target}"
         yield Finding(severity, f"{path} {words.format(named)}", remedy, fixable=why == "overwritten")
 
 
@@ -207,7 +207,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 def _service(facts: VaultFacts) -> Iterator[Finding]:
     for fault in facts.faults:
-        yield Finding("warning", f"{fault.path}: {fault.reason}", "mcp-memory doctor --fix", fixable=True)
+        yield Finding("warning", f"{fault.path}: {fault.reason}", "mcp-memory doctor --repair", fixable=True)
     for fault in facts.overcome:
         yield Finding("info", f"{fault.path}: {fault.reason}", "nothing to do: it was rebuilt from the files")
     if facts.noticing:
@@ -218,7 +218,7 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
         yield Finding("warning", what, remedy)
     for problem in facts.uncaptured:
         what = f"a session is not captured: {problem.path}: {problem.reason}"
-        remedy = f"mcp-memory help sessions; then: mcp-memory capture {shlex.quote(problem.path)}"
+        remedy = f"mcp-memory help sessions; then: mcp-memory sessions capture {shlex.quote(problem.path)}"
         yield Finding("warning", what, remedy)
     if facts.keywords_only:
         what = f"searches use keywords only: the model is {facts.keywords_only}"
@@ -241,7 +241,7 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
         some = f" ({forks} of notes that replaced the same one: both count)" if forks else ""
         number = counted(len(facts.conflicts), "contradiction")
         what = f"{number} between notes{some}, undecided: agents are told the newer one"
-        yield Finding("info", what, "mcp-memory conflicts")
+        yield Finding("info", what, "mcp-memory review --conflicts")
     counting = ((path, "counts as the newest of notes that") for path in facts.circles)
     for path, fate in (*counting, *((path, "is hidden with all notes that") for path in facts.hidden_circles)):
         yield Finding(

@@ -1,5 +1,6 @@
 """Lists the changes of notes, the latest first, and finds the changes that you name."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -55,6 +56,12 @@ class ChangeHistory:
             and (projects is None or change.project in projects)
             and (since is None or change.at >= since.timestamp())
         ]
+
+    def of_note(self, target: str, among: Sequence[NoteChange]) -> list[NoteChange]:
+        """Return the changes of one note, under each path that it had."""
+        note = find_titled(self._core, target, self._titles).record
+        names = {target} if note is None or "#" in target else {target, note.id}
+        return [change for change in among if any(_concerns(change, name) for name in names)]
 
     def find(self, target: str) -> list[NoteChange]:
         """Find changes by id (its first characters suffice) or by run, or a note's last change that isn't undone.
@@ -148,10 +155,12 @@ def _is_end_of(note: str, target: str) -> bool:
 
 async def list_changes(core: Core, wanted: ChangesRequest) -> dict[str, Any]:
     """List the changes. `since`: the time from which changes are known."""
+    target = await core.search.lookup.full_id(wanted.target) if wanted.target else None
 
     def read() -> dict[str, Any]:
         history = ChangeHistory(core)
         found = history.select(wanted, wanted.project)
+        found = history.of_note(target, found) if target else found
         known_since = history.changes[-1].at if history.changes else core.clock().timestamp()
         return {
             "changes": list(map(history.describe, found[: wanted.limit])),

@@ -55,7 +55,7 @@ _NEED_TEXT = {ChangeKind.EDITED, ChangeKind.REMOVED}
 """A change by hand can be undone only if the earlier text was kept somewhere."""
 
 _CHANGED = "it was changed since: undo that first, or change it with mcp-memory edit"
-_BY_HAND = "it was {} by hand, and nobody kept the earlier text: a backup may have it, of a log mcp-memory recover"
+_BY_HAND = "it was {} by hand, and nobody kept the earlier text: a backup may have it, of a log mcp-memory doctor"
 _MANY = "so many files changed at once that they were not noted one by one: git or a backup may have them"
 _FILED = "filed notes go back with their whole run, while its journal is kept: mcp-memory changes names the run"
 

@@ -1,4 +1,4 @@
-"""The service commands: a systemd user unit that starts the daemon at login."""
+"""The systemd user unit that starts the daemon at login."""
 
 import os
 import shlex
@@ -7,10 +7,8 @@ import subprocess
 from datetime import datetime
 from pathlib import Path
 
-import click
-
 from mcp_memory.cli.clients.snippets import command_path, vault_option
-from mcp_memory.cli.options import CommandContext, command_options, located
+from mcp_memory.cli.options import CommandContext
 from mcp_memory.daemon import launch
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused
 from mcp_memory.integrations import config_files, text_file
@@ -45,54 +43,29 @@ WITHOUT = (
 )
 
 
-@click.group()
-@located
-def service() -> None:
-    """Have systemd start the daemon at login.
-
-    \b
-    mcp-memory service install
-    mcp-memory service status"""
-
-
-@service.command("install", short_help="Write and enable the unit, and let systemd run the daemon.")
-@click.option("--dry-run", is_flag=True, help="Only show the unit.")
-@command_options
-def install(cli: CommandContext, dry_run: bool) -> None:
-    """Write the unit, enable it, and let systemd take over the daemon.
-
-    \b
-    mcp-memory service install"""
+def start_at_login(cli: CommandContext) -> None:
+    """Write the unit, enable it, and let systemd take over the daemon. Raises Refused without systemd."""
     settings = cli.settings
     file = unit_file(settings)
     old = text_file.read(file)
     # An old unit may hold your edits, so it is kept.
     change = ConfigChange(ConfigTarget(file, ()), old, unit(settings).encode(), keeps_old=old is not None)
-    if not dry_run:
-        config_files.check(change)
+    config_files.check(change)
+    if not _has_systemd():
+        raise Refused(NO_SYSTEMD, hint=f"nothing was changed; {WITHOUT}")
     changes = diff(change, str(file))
-    lines = [changes.rstrip() or f"{file} is up to date"]
-    if not dry_run:
-        if not _has_systemd():
-            raise Refused(NO_SYSTEMD, hint=f"nothing was changed; {WITHOUT}")
-        backup = config_files.apply(change, datetime.now().astimezone())
-        _systemctl("daemon-reload")
-        if not _is_active(file):
-            launch.stop(settings)  # a daemon that systemd did not start has the vault's lock
-        _systemctl("enable", "--now", file.name)
-        lines += [f"backup: {backup}"] if backup else []
-        lines.append(f"enabled: {file.name}")
-        lines.append("  → it runs while you are logged in; to run it at other times too: loginctl enable-linger")
-    cli.show({"unit": str(file), "done": not dry_run, "diff": changes}, lines)
+    backup = config_files.apply(change, datetime.now().astimezone())
+    _systemctl("daemon-reload")
+    if not _is_active(file):
+        launch.stop(settings)  # a daemon that systemd did not start has the vault's lock
+    _systemctl("enable", "--now", file.name)
+    lines = [changes.rstrip() or f"{file} is up to date", *_backup_line(backup), f"enabled: {file.name}"]
+    lines.append("  → it runs while you are logged in; to run it at other times too: loginctl enable-linger")
+    cli.show({"unit": str(file), "done": True, "diff": changes}, lines)
 
 
-@service.command("uninstall")
-@command_options
-def uninstall(cli: CommandContext) -> None:
-    """Stop and disable the unit, and remove it. If you have edited it, a copy with a date is kept beside it.
-
-    \b
-    mcp-memory service uninstall"""
+def stop_at_login(cli: CommandContext) -> None:
+    """Stop and disable the unit, and remove it. If you have edited it, a copy with a date is kept beside it."""
     file = unit_file(cli.settings)
     old = text_file.read(file)
     change = ConfigChange(ConfigTarget(file, ()), old, None, keeps_old=old != unit(cli.settings).encode())
@@ -104,30 +77,21 @@ def uninstall(cli: CommandContext) -> None:
         backup = config_files.apply(change, datetime.now().astimezone())
         if _has_systemd():
             _systemctl("daemon-reload")
-    lines = [f"removed: {file}" if old is not None else f"there is no {file}"]
-    lines += [f"backup: {backup}"] if backup else []
+    lines = [f"removed: {file}" if old is not None else f"there is no {file}", *_backup_line(backup)]
     cli.show({"unit": str(file), "removed": old is not None, "backup": backup and str(backup)}, lines)
 
 
-@service.command("status")
-@command_options
-def status(cli: CommandContext) -> None:
-    """Show whether the unit is installed, enabled and active.
+def describe_unit(settings: Settings) -> str:
+    """Describe the unit in one line; empty without one."""
+    file = unit_file(settings)
+    if not file.exists():
+        return ""
+    is_enabled = _has_systemd() and _run("is-enabled", file.name).stdout.strip() == "enabled"
+    return f"started by {file.name}" if is_enabled else f"{file.name} is not enabled: mcp-memory start --at-login"
 
-    \b
-    mcp-memory service status"""
-    file = unit_file(cli.settings)
-    has_systemd = _has_systemd()
-    facts = {
-        "systemd": has_systemd,
-        "unit": str(file) if file.exists() else None,
-        "enabled": has_systemd and _run("is-enabled", file.name).stdout.strip() == "enabled",
-        "active": has_systemd and _is_active(file),
-    }
-    lines = [f"{file.name}: {'installed' if facts['unit'] else 'not installed'}"]
-    if facts["unit"]:
-        lines += [f"  {name:<7}  {'yes' if facts[name] else 'no'}" for name in ("enabled", "active")]
-    cli.show(facts, lines if has_systemd else [f"{NO_SYSTEMD}: {WITHOUT}"])
+
+def _backup_line(backup: Path | None) -> list[str]:
+    return [f"backup: {backup}"] if backup else []
 
 
 def unit_file(settings: Settings) -> Path:

@@ -1,4 +1,4 @@
-"""Commands that compare a transcript with memory: extract stores what is worth remembering, audit lists it."""
+"""The sessions commands: capture transcripts, extract what is worth remembering, audit it, sum up a time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,10 +14,11 @@ from mcp_memory.capture.readers.plain import read_plain, write_plain
 from mcp_memory.capture.session_reader import CapturedMessages, find_transcript, read_session
 from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, Remark
-from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.console import Heading, Remark, print_status, progress_bar
+from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
+from mcp_memory.runtime.paths import absolute
 from mcp_memory.search.near_notes import Holder
 from mcp_memory.settings.settings import Settings
 from mcp_memory.statements.audit_oracle import AuditItem, audit_items
@@ -28,13 +29,62 @@ from mcp_memory.text.pluralize import counted
 MOST_BATCH_CHARS = 500_000
 """The most characters of messages in one question; a daemon refuses requests over a few megabytes."""
 MOST_TEXTS = 100
+MOST_AT_ONCE = 200
+"""The most transcripts in one question to the engine."""
 LOST = 5
 """The exit code of an audit that found something missing."""
 
 _PLURALS = {"fix": "fixes"}
+_SUMS = ("messages", "leaves", "secrets", "unreadable")
 
 
-@click.command()
+@click.group()
+@located
+def sessions() -> None:
+    """Make agents' sessions searchable, find what they say that is worth remembering, and sum up a time.
+
+    The daemon does all of this by itself for sessions with hooks.
+
+    \b
+    mcp-memory sessions capture --all
+    mcp-memory sessions extract talk.jsonl --dry-run
+    mcp-memory sessions digest --since monday"""
+
+
+@sessions.command(short_help="Make past sessions searchable.")
+@click.argument("file", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every session in the clients' folders, however old.")
+@click.option("--client", help="Whose transcript it is, or with --all whose: claude-code, codex, openclaw or gemini.")
+@click.option("--dry-run", is_flag=True, help="Show what there is to capture, and write nothing.")
+@command_options
+def capture(cli: CommandContext, file: str | None, everything: bool, client: str | None, dry_run: bool) -> None:
+    """Make what was said in agents' sessions searchable, as the daemon does on its own for sessions with hooks.
+
+    Each transcript is read from where the last capture ended. Secrets are removed before anything is written, and the
+    output of tools is left out (capture.tool_output). To search it: path @transcripts. Only files in the clients' own
+    folders are read ([capture.folders]).
+
+    \b
+    mcp-memory sessions capture --all --dry-run
+    mcp-memory sessions capture ~/.claude/projects/-home-ada-app/861705d5-deca-4e9c-984e-9c2ca4b78b28.jsonl
+    mcp-memory search "what did we say about tabs" --path @transcripts"""
+    if everything == bool(file):
+        raise InvalidInput("neither a file nor --all" if not file else "a file and --all", hint="pass one of them")
+    # The daemon needs an absolute path; what follows a `#` names a session in a database.
+    found = cli.ask("transcripts", file=absolute(file) if file else None, client=client)["transcripts"]
+    reports = capture_files(cli, [transcript["file"] for transcript in found], dry_run=dry_run)
+    sums = {name: sum(report[name] for report in reports) for name in _SUMS}
+    sessions = counted(sum(report["messages"] > 0 for report in reports), "session")
+    verb, notes = "would capture" if dry_run else "captured", counted(sums["leaves"], "note")
+    lines = [f"{verb} {counted(sums['messages'], 'message')} of {sessions} in {notes}"]
+    lines += [f"{counted(sums['secrets'], 'secret')} removed"] if sums["secrets"] else []
+    lines += [f"{counted(sums['unreadable'], 'line')} could not be read"] if sums["unreadable"] else []
+    cli.show({"dry_run": dry_run, "transcripts": reports}, lines)
+    if any("error" in report for report in reports):
+        click.get_current_context().exit(1)
+
+
+@sessions.command(short_help="Store what a transcript has to remember.")
 @click.argument("transcript")
 @click.option("--session", help="The session's name; default: its own, or the file's.")
 @click.option("--client", help="Whose transcript it is: claude-code, codex …; default: from its folder.")
@@ -51,8 +101,8 @@ def extract(
     stores nothing. TRANSCRIPT is a client's file, a session id, or a file with one JSON message per line.
 
     \b
-    mcp-memory extract talk.jsonl --dry-run
-    echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory extract talk.jsonl"""
+    mcp-memory sessions extract talk.jsonl --dry-run
+    echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory sessions extract talk.jsonl"""
     captured = read_transcript(transcript, cli.settings, cli.projects.label_of)
     if dry_run:
         found = extract_candidates(captured.messages)
@@ -83,19 +133,19 @@ def extract(
     cli.show(result, lines)
 
 
-@click.command()
+@sessions.command(short_help="List what of a transcript is not in memory.")
 @click.argument("transcript")
 @command_options
 def audit(cli: CommandContext, transcript: str) -> None:
     """Check which statements in a transcript are worth remembering but missing from memory.
 
-    Exits with 5 if any are missing; `mcp-memory extract` stores them. Candidates that wait for review count as held.
-    Other statements with a name, number or date, requests, and tools' results are listed if no note has them.
+    Exits with 5 if any are missing; `extract` stores them. Candidates that wait for review count as held. Other
+    statements with a name, number or date, requests, and tools' results are listed if no note has them.
     TRANSCRIPT is a client's file, a session id, or a file with one JSON message per line.
 
     \b
-    mcp-memory audit talk.jsonl
-    mcp-memory audit talk.jsonl --json | jq .share_lost"""
+    mcp-memory sessions audit talk.jsonl
+    mcp-memory sessions audit talk.jsonl --json | jq .share_lost"""
     messages = read_transcript(transcript, cli.settings, lambda _: None).messages
     found = extract_candidates(messages)
     audited = list(zip(found, _holders(cli, [one.statement for one in found]), strict=True))
@@ -120,6 +170,50 @@ def audit(cli: CommandContext, transcript: str) -> None:
         raise click.exceptions.Exit(LOST)
 
 
+@sessions.command(short_help="Sum up a day, a week or a phase.")
+@note_options.since("From then on; default: a week before the end")
+@note_options.until("Up to then; default: now")
+@note_options.project("This project's notes and those without one")
+@click.option("--save", is_flag=True, help="Keep it as a page in summaries/digests/.")
+@command_options
+def digest(cli: CommandContext, **wanted: Any) -> None:
+    """Tell what happened in a time, such as a phase of a project: sessions, what was decided, learned, promised and
+    logged, and what the last session of each project left open.
+
+    A page for each day of several sessions is written by itself, in summaries/days/.
+
+    \b
+    mcp-memory sessions digest --since monday
+    mcp-memory sessions digest -p shop --since 2026-11-01 --until 2026-11-15 --save"""
+    answer = cli.ask("digest", deadline_s=300, **wanted)
+    saved = [Remark(f"saved: {answer['path']}")] if answer["path"] else []
+    cli.show(answer, [Heading(answer["title"]), *(answer["text"] or "nothing happened").splitlines(), *saved])
+
+
+def capture_files(cli: CommandContext, files: list[str], *, dry_run: bool) -> list[dict[str, Any]]:
+    """Capture the transcripts part by part, and print each part, with a bar on a terminal. A faulty transcript doesn't
+    stop the others. Returns a report on each."""
+    done: list[dict[str, Any]] = []
+    sums: dict[str, Any] = dict.fromkeys(_SUMS, 0)
+    with progress_bar("reading sessions", len(files)) as update:
+        while left := files[len(done) :]:
+            for report in cli.ask("capture", files=left[:MOST_AT_ONCE], dry_run=dry_run)["reports"]:
+                number = f"{len(done) + 1} of {len(files)}: {report['file']}"
+                if "error" in report:
+                    print_status(f"{number}  {report['error']}")
+                    done.append({**sums, **report})
+                else:
+                    sums = {**report, **{name: sums[name] + report[name] for name in _SUMS}}
+                    if not update and (sums["messages"] or not report["at_end"]):
+                        share = f"{100 * report['offset'] // report['size']} %" if report["size"] else "empty"
+                        print_status(f"{number}  {share}, {counted(sums['messages'], 'message')}")
+                    done += [sums] if report["at_end"] else []
+                sums = sums if not report["at_end"] else dict.fromkeys(_SUMS, 0)
+                if update:
+                    update(completed=len(done))
+    return done
+
+
 def _statement_lines(
     audited: Sequence[tuple[Candidate, Holder | None]], lost: Sequence[Candidate], transcript: str
 ) -> Iterator[Any]:
@@ -135,7 +229,7 @@ def _statement_lines(
         counts = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
         share = f"{len(lost) / len(audited):.0%}"
         yield Heading(f"{len(lost)} of {len(audited)} would be lost ({share}): {counts}")
-        yield f"to store them: mcp-memory extract {transcript}"
+        yield f"to store them: mcp-memory sessions extract {transcript}"
     else:
         yield f"memory has all {len(audited)} that the rules found"
 

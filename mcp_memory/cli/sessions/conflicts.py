@@ -1,4 +1,4 @@
-"""The conflicts command: decide which of two notes holds."""
+"""The part of review that decides which of two contradicting notes holds."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -6,12 +6,9 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
-import click
-
-from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, confirm, fail, fit, read_key, say, say_all, short_id, wrap
-from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.cli.options import CommandContext
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.text.pluralize import counted
 
 KEYS = "keep [n]ewer, keep [o]lder, [b]oth hold, [s]kip [q]uit"
@@ -19,43 +16,18 @@ QUIT = frozenset("q\x03\x04\x1b")
 _PAST = {"keep": "kept", "both": "both hold"}
 
 
-@click.command()
-@click.argument("verb", required=False, type=click.Choice(["keep", "both"]))
-@click.argument("note", metavar="[NOTE]", required=False)
-@click.option("--with", "other", metavar="ID", help="Only its conflict with this note or entry; default: all of its.")
-@click.option("--yes", is_flag=True, help="Don't ask.")
-@note_options.project("Only conflicts of this project's notes, and of those without one")
-@command_options
-def conflicts(
-    cli: CommandContext, verb: str | None, note: str | None, other: str | None, yes: bool, project: str | None
-) -> None:
-    """Decide which of two notes that contradict each other holds, with one key each; the latest first.
-
-    Until then agents see the newer note, with what held before. `keep` marks the other one, whole, as superseded:
-    where that says more, edit the old value in it instead, which settles the conflict, too. You see first what `keep`
-    retires, and it retires nothing else. `both` records in the newer note that both notes apply. Your decision is
-    written to the files; `mcp-memory undo NOTE` takes it back.
-
-    \b
-    mcp-memory conflicts                                    with keys, on a terminal
-    mcp-memory conflicts --json                             what is open, for scripts
-    mcp-memory conflicts keep KABTV4
-    mcp-memory conflicts both KABTV4 --with b7d3e468"""
-    if verb and not note:
-        raise InvalidInput(f"{verb} what?", hint=f"mcp-memory conflicts {verb} NOTE")
-    if verb and note:
-        _decide(cli, verb, note, other, yes)
-        return
+def show_conflicts(cli: CommandContext, project: str | None) -> None:
+    """Decide on the open conflicts with keys on a terminal, else list them."""
     found = cli.ask("conflicts", project=project)
     items = found["conflicts"]
     if items and not cli.as_json and sys.stdin.isatty():
         _decide_with_keys(cli, items, project)
         return
-    hint = "to decide: mcp-memory conflicts keep ID (the other one goes whole: edit it where it says more), or both ID"
+    hint = "to decide: mcp-memory review --keep ID (the other one goes whole: edit it where it says more), or --both ID"
     cli.show(found, [*(line for item in items for line in _lines(item)), hint if items else "no conflict is open"])
 
 
-def _decide(cli: CommandContext, verb: str, note: str, other: str | None, yes: bool) -> None:
+def decide_conflict(cli: CommandContext, verb: str, note: str, other: str | None, *, yes: bool) -> None:
     """Show the notes that would give way, ask if somebody can answer, and decide only about those notes."""
     shown = [
         rival

@@ -1,0 +1,189 @@
+"""The links command: what a note links to, broken links and their repair, and the code that notes name."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcp_memory.cli import note_options
+from mcp_memory.cli.console import Heading, confirm, fit, say_all, short_id, table
+from mcp_memory.cli.notes.note_choice import notes_found, with_note
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.pluralize import counted
+
+CODE_CHECK_S = 400.0
+"""The deadline of a check of code, after which the engine gives up."""
+MOST_SHOWN = 100
+_MEANINGS = {
+    "broken": "lead nowhere", "ambiguous": "may lead to several notes", "moved": "lead to another note than before",
+    "forgotten": "lead to a forgotten note", "archived": "lead to an archived note",
+    "superseded": "lead to a superseded note",
+}  # fmt: skip
+
+
+@click.command()
+@click.argument("note", metavar="[NOTE]", nargs=-1)
+@click.option("--depth", type=click.IntRange(1, 5), default=1, metavar="N", help="Hops to go; default 1, at most 5.")
+@click.option("--check", is_flag=True, help="List links that lead nowhere, to several notes or to a retired one.")
+@click.option("--repair", is_flag=True, help="Repair links in the agents' own notes.")
+@click.option(
+    "--personal", is_flag=True, help="With --repair: also in notes that you wrote, after showing the changes."
+)
+@click.option("--orphans", is_flag=True, help="With --check: also list notes without any link.")
+@click.option("--yes", is_flag=True, help="With --personal: don't ask.")
+@click.option("--code", is_flag=True, help="List the code that notes name; with --check, look at the repositories now.")
+@click.option("--confirm", "is_right", is_flag=True, help="With --code: NOTE is right as the code is now.")
+@note_options.project("With --code: this project's notes")
+@command_options
+def links(
+    cli: CommandContext, note: tuple[str, ...], depth: int, check: bool, repair: bool, code: bool, **options: Any
+) -> None:
+    """List what a note links to, what links to it, and with --depth what these link to in turn.
+
+    A link's type is the property or the start of the line that it stands in: `- because: [[note]]`.
+
+    --check also lists notes about code that has changed since, and properties whose names are misspelled. --repair
+    mends a link that broke because a file was renamed or moved, where one note alone can be meant: by its id, its
+    content, or at last its name. Only the link's target is changed, and `mcp-memory undo RUN` takes it back.
+
+    --code lists the files, symbols, commits and commands that notes (or NOTE) name, and which of them moved, changed or
+    are gone since the daemon last looked. Run in a repository, it also tells the daemon where this project's is.
+
+    \b
+    mcp-memory links KABTV4
+    mcp-memory links notes/decision/we-use-uv.md --depth 3
+    mcp-memory links --check
+    mcp-memory links --repair --personal     also in your own notes
+    mcp-memory links --code --check
+    mcp-memory links --code KABTV4 --confirm"""
+    words = " ".join(note)
+    if code:
+        _show_code(cli, words, check=check, confirm=options["is_right"], project=options["project"])
+    elif check or repair:
+        if words:
+            raise InvalidInput("a note with --check or --repair", hint="they look at all notes: leave it out")
+        _show_faults(cli, repair=repair, personal=options["personal"], orphans=options["orphans"], yes=options["yes"])
+    elif not words:
+        raise InvalidInput("no note", hint="name one, or pass --check for all links, or --code")
+    else:
+        answer = with_note(
+            cli, words, lambda target: cli.ask("links", target=target, depth=depth),
+            lambda: notes_found(cli, words, ("active", "superseded", "archived")),
+        )  # fmt: skip
+        cli.show(answer, _drawn(answer))
+
+
+def _show_faults(cli: CommandContext, *, repair: bool, personal: bool, orphans: bool, yes: bool) -> None:
+    if personal and not repair:
+        raise InvalidInput("--personal says where to repair", hint="mcp-memory links --repair --personal")
+    if personal and not yes:
+        found = [one for one in cli.ask("lint")["found"] if one["repair"]]
+        cli.refuse_questions()
+        say_all(line for one in found for line in _fault_lines(one))
+        if not found or not confirm(f"change {counted(len(found), 'link')}?"):
+            return
+    answer = cli.ask("lint", fix=repair, personal=personal, orphans=orphans)
+    grounded = cli.ask("refs", check=True)["notes"]
+    answer["code"] = [note for note in grounded if note["remark"]]
+    cli.show(answer, _report(answer))
+
+
+def _show_code(cli: CommandContext, words: str, **options: Any) -> None:
+    folder = str(Path.cwd()) if cli.project_here not in {None, "*"} else None
+
+    def ask(target: str | None) -> dict[str, Any]:
+        return cli.ask("refs", target=target, folder=folder, deadline_s=CODE_CHECK_S, **options)
+
+    answer = with_note(cli, words, ask, lambda: notes_found(cli, words)) if words else ask(None)
+    cli.show(answer, _code_lines(answer, everything=bool(words)))
+
+
+def _drawn(answer: dict[str, Any]) -> Iterator[Any]:
+    note, count = answer["note"], answer["count"]
+    yield Heading(note.get("title") or note["path"])
+    if answer["links"]:
+        yield f"links to {len(answer['links'])}:"
+    for one in answer["links"][:MOST_SHOWN]:
+        to = one["to"]
+        where = _named(to[0]) if len(to) == 1 else f"{one['target']}  {f'{len(to)} notes' if to else 'broken'}"
+        yield fit(f"  → {one['type']}", where, f":{one['line']}")
+    if count:
+        types = ", ".join(f"{kind} {number}" for kind, number in answer["types"].items())
+        few = f", of which {len(answer['backlinks'])} are shown" if count > len(answer["backlinks"]) else ""
+        yield f"linked from {count:,} ({types}){few}:"
+    for one in answer["backlinks"]:
+        yield fit(f"  ← {one['type']}", _named(one["from"]), f":{one['line']}")
+    if answer["neighbours"]:
+        yield f"further on {len(answer['neighbours'])}:"
+    for one in answer["neighbours"]:
+        by = " ".join(f"{'←' if hop['back'] else '→'} {hop['type']} {hop['path']}" for hop in one["by"][:-1])
+        last = one["by"][-1]
+        yield fit(f"  {by} {'←' if last['back'] else '→'} {last['type']}", _named(one))
+    if not (answer["links"] or count):
+        yield "nothing links to it, and it links to no note"
+
+
+def _named(note: dict[str, Any]) -> str:
+    state = note.get("state", "active")
+    known = f"{short_id(note['id'])}  {note['path']}" if not note["id"].startswith("path:") else note["path"]
+    return f"{note['title']}  {known}{'' if state == 'active' else f'  ({state})'}"
+
+
+def _report(answer: dict[str, Any]) -> Iterator[Any]:
+    found = answer["found"]
+    for kind, meaning in _MEANINGS.items():
+        if some := [one for one in found if one["kind"] == kind]:
+            yield Heading(f"{counted(len(some), 'link')} {meaning}")
+            yield from (line for one in some[:MOST_SHOWN] for line in _fault_lines(one))
+            if len(some) > MOST_SHOWN:
+                yield f"  … {len(some) - MOST_SHOWN:,} more: mcp-memory links --check --json"
+    if code := answer["code"]:
+        yield Heading(
+            f"{counted(len(code), 'note')} about code that changed, moved or is gone: mcp-memory links --code"
+        )
+        yield from (fit(f"  {note['path']}", note["remark"]) for note in code[:MOST_SHOWN])
+    for one in answer["properties"]:
+        yield fit(f"  {one['path']}", f"the property {one['property']!r} is not read; nearly {one['nearly']!r}")
+    yield from (fit("  no links", one["title"], one["path"]) for one in answer["orphans"] or ())
+    yield f"{counted(answer['notes'], 'note')}, {answer['orphan_count']:,} without any link"
+    if "run" in answer:
+        way_back = f"mcp-memory undo {answer['run']}"
+        yield f"{counted(answer['repaired'], 'link')} repaired; to take it back: {way_back}"
+        yield from (f"  left: {reason}" for reason in answer["left"])
+    elif any(one["repair"] and not one["why"] for one in found):
+        yield "to repair them: mcp-memory links --repair"
+
+
+def _fault_lines(one: dict[str, Any]) -> Iterator[str]:
+    repair = one["repair"]
+    yield fit(f"  {one['path']}:{one['line']}", one["target"])
+    if repair:
+        yield fit(f"    → by {repair['how']}", repair["target"], f"({one['why']})" if one["why"] else "")
+    elif one["why"]:
+        yield f"    {one['why']}"
+
+
+def _code_lines(answer: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
+    for note in answer["notes"]:
+        shown = [one for one in note["refs"] if everything or one["outcome"] != "ok"]
+        if shown:
+            yield Heading(f"{note['path']}  {short_id(note['id'])}")
+            yield from table([(f"  {one['outcome']}", one["text"], _what(one)) for one in shown], 1)
+    for project, problem in answer["problems"].items():
+        yield f"not checked: {project}: {problem}"
+    counts = answer["counts"]
+    outcomes = ", ".join(f"{counts[name]} {name}" for name in ("ok", "moved", "changed", "gone") if counts.get(name))
+    named = counted(counts["references"], "reference")
+    yield (
+        f"{named} to code: {outcomes}"
+        if outcomes
+        else "no note names code that is known: mcp-memory links --code --check"
+    )
+
+
+def _what(reference: Mapping[str, Any]) -> str:
+    now = ":".join(filter(None, (reference["now_path"], reference["now_symbol"])))
+    has_moved = now and reference["outcome"] != "gone" and now != reference["text"]
+    return "  ".join(filter(None, (f"is {now}" if has_moved else "", reference["changed"])))
