@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import psutil
 
+from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure
-from tests.benchmarks.indexing import MANY
 from tests.benchmarks.search import searching
 from tests.benchmarks.site import indexed
 from tests.support.constants import with_constants
 
+MANY = Corpus(notes=10_000, entries=2, series="many")
 SEARCHES = 1000
 FIRST_SEARCHES = 100
 """After these the daemon has opened what it keeps open."""
