@@ -132,13 +132,15 @@ class RecallAnswerer:
         wants_page = relevant and self.config.topic_pages and known is None and filters.until is None
         topic = await self._topic(query, filters) if wants_page else None
         found, passages = choose_with_page(relevant, topic, room, known, filters.project)
-        if filters.until:
-            since = partial(remarks_on, self.vault.chains, passages)
-            for line in await in_thread(since, deadline_s=READ_DEADLINE_S, what="reading what holds now"):
-                found = with_notice(found, line, frame.room(budget_tokens))
-        if stale:
-            found = with_notice(found, stale, frame.room(budget_tokens))
+        further = await self._replaced_since(passages) if filters.until else []
+        for line in filter(None, [*further, stale]):
+            found = with_notice(found, line, frame.room(budget_tokens))
         return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, chosen)
+
+    async def _replaced_since(self, passages: Sequence[Passage]) -> Sequence[str]:
+        """Return remarks on what replaced the notes of an earlier time."""
+        read = partial(remarks_on, self.vault.chains, passages)
+        return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading what holds now")
 
     async def _fit_for_prompt(
         self, prompt: str, filters: Filters, most: int, bars: PromptBars

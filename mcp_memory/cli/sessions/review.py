@@ -1,7 +1,7 @@
 """The review command: decide on candidates found in transcripts, and on contradictions."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -100,12 +100,7 @@ def review(
             if item["score"] >= accept_all_above and _is_candidate(item) and not (item["active"] or item["contradicts"])
         ]
     if decisions or accept_all_above is not None:
-        done: list[dict[str, Any]] = []
-        for verb, target in dict.fromkeys(decisions):
-            done.append({"verb": verb, **cli.ask("review", verb=verb, target=target)})
-            if not cli.as_json:
-                say(f"{_PAST[verb]}: {done[-1]['title']}  ({done[-1]['path']})")
-        cli.show({"done": done}, [] if done else ["no candidate has that score"])
+        _carry_out(cli, decisions)
         return
     items = _waiting(cli)
     if items and not cli.as_json and sys.stdin.isatty():
@@ -114,6 +109,16 @@ def review(
     hint = "to decide with keys, run this in a terminal; for scripts: mcp-memory review --help"
     lines = [*(line for item in items for line in _lines(item)), hint if items else "nothing waits for review"]
     cli.show({"waiting": items}, lines)
+
+
+def _carry_out(cli: CommandContext, decisions: Sequence[tuple[str, str]]) -> None:
+    """Carry out decisions, each a verb and its target."""
+    done: list[dict[str, Any]] = []
+    for verb, target in dict.fromkeys(decisions):
+        done.append({"verb": verb, **cli.ask("review", verb=verb, target=target)})
+        if not cli.as_json:
+            say(f"{_PAST[verb]}: {done[-1]['title']}  ({done[-1]['path']})")
+    cli.show({"done": done}, [] if done else ["no candidate has that score"])
 
 
 def _waiting(cli: CommandContext) -> list[dict[str, Any]]:
