@@ -10,7 +10,7 @@ from mcp_memory.cli.console import emit, is_styled, say
 from mcp_memory.cli.options import CommandContext, command_options
 
 GUIDE = Path(__file__).parents[1] / "guide"
-FOR_MAINTAINERS = {"architecture", "contributing", "glossary"}
+FOR_MAINTAINERS = {"architecture", "contributing"}
 
 
 @click.command("help")

@@ -19,7 +19,7 @@ from mcp_memory.settings.settings import Settings, as_tree
 CHECKOUT = Path(__file__).parents[2]
 PACKAGE = CHECKOUT / "mcp_memory"
 GUIDE = {file.stem: file.read_text(encoding="utf-8") for file in (PACKAGE / "guide").glob("*.md")}
-MAINTAINERS = ("architecture", "contributing", "glossary")
+MAINTAINERS = ("architecture", "contributing")
 """The pages whose paths are the checkout's; in the others they are a vault's."""
 ROOMS = {each.name for each in PACKAGE.iterdir() if (each / "__init__.py").exists()}
 TREES = {**dict.fromkeys(ROOMS, PACKAGE), "tests": CHECKOUT, "configs": CHECKOUT}
@@ -110,7 +110,7 @@ def test_every_command_line_exists(page: str):
     """Each `mcp-memory …` that a page shows: its command, its sub-command and its options are real."""
     text = GUIDE.get(page) or (CHECKOUT / "README.md").read_text(encoding="utf-8")
     lines = re.findall(r"(?:^|[`\"(/])mcp-memory ([^\n`\"|)#]+)", text, re.MULTILINE)
-    assert lines or page in {"contributing", "glossary", "library", "retrieval"}
+    assert lines or page in {"contributing", "library", "retrieval"}
     for line in lines:
         words = [word for word in re.sub(r"--vault \S+", "", line).split() if not word.isupper()]
         command: click.Command = commands
@@ -147,7 +147,7 @@ def test_help_of_a_command_is_its_own(command: list[str]):
 
 
 @pytest.mark.parametrize(
-    ("words", "hint"), [(["glosary"], "glossary"), (["serch"], "search"), (["search", "x"], "--help")]
+    ("words", "hint"), [(["architectur"], "architecture"), (["serch"], "search"), (["search", "x"], "--help")]
 )
 def test_what_is_neither_page_nor_command(words: list[str], hint: str):
     ran = CliRunner().invoke(commands, ["help", *words])
