@@ -79,8 +79,8 @@ def with_real_names(line: str, place: Place) -> str:
         for text in BREAD:  # a page before may have taken them back
             place.run("append", text).ok()
         place.run("topics", "compact").ok()
-        changes = place.run("changes", "--json").ok().json["changes"]
-        run = next(change["run"] for change in changes if change["run"] and not change["undone"])
+        changes = place.run("changes", "--limit", "20000", "--json").ok().json["changes"]
+        run = next(change["run"] for change in changes if change["run"])
         topic = next(place.vault.glob("topics/0*")).name
         line = line.replace("RUN", run).replace("01-japan-trip", topic)
     return line.replace("SESSION", SESSION)
