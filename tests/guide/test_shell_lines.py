@@ -67,6 +67,12 @@ def test_every_line_runs(person: Place):
     assert not failed, "\n".join(failed)
 
 
+def filed(place: Place) -> str | None:
+    """File what is ready, and return the name of a topic. A note waits for its vector."""
+    place.run("topics", "compact").ok()
+    return next((topic.name for topic in place.vault.glob("topics/0*")), None)
+
+
 def with_real_names(line: str, place: Place) -> str:
     """The line with the page's placeholders replaced by what this person has."""
     if PLACEHOLDER.search(line):  # the same text again is the same note
@@ -78,9 +84,8 @@ def with_real_names(line: str, place: Place) -> str:
     if "RUN" in line or "01-japan-trip" in line:
         for text in BREAD:  # a page before may have taken them back
             place.run("append", text).ok()
-        place.run("topics", "compact").ok()
+        topic = eventually(lambda: filed(place), within_s=60)
         changes = place.run("changes", "--limit", "20000", "--json").ok().json["changes"]
         run = next(change["run"] for change in changes if change["run"])
-        topic = next(place.vault.glob("topics/0*")).name
         line = line.replace("RUN", run).replace("01-japan-trip", topic)
     return line.replace("SESSION", SESSION)
