@@ -23,7 +23,7 @@ SUBJECTS = {
     },
 }
 
-with tempfile.TemporaryDirectory() as folder, Memory.open(folder, topics__fresh_tail_count=0) as memory:
+with tempfile.TemporaryDirectory() as folder, Memory.open(folder) as memory:
     for project, subjects in SUBJECTS.items():
         for subject, facts in subjects.items():
             for fact in facts:

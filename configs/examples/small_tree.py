@@ -16,7 +16,7 @@ NOTES = [
     "Telescope: clean the mirror before watching Jupiter.",
 ]
 
-with tempfile.TemporaryDirectory() as folder, Memory.open(folder, topics__fresh_tail_count=0) as memory:
+with tempfile.TemporaryDirectory() as folder, Memory.open(folder) as memory:
     for text in NOTES:
         memory.append(text)
     memory.settled()  # topics are made of vectors

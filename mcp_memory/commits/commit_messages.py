@@ -10,8 +10,7 @@ from mcp_memory.git.make_commits import CommitPart
 from mcp_memory.models import Status
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import TOPICS, is_page
-from mcp_memory.topics.places import FRESH, is_topic_name
+from mcp_memory.topics.page import FRESH, TOPICS, is_page, is_topic_name
 from mcp_memory.vault.marker import MARKER, README
 from mcp_memory.vault.note_file import Layout
 

@@ -14,7 +14,7 @@ from mcp_memory.runs.run_report import IDLE
 from mcp_memory.runtime.health import Health
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.places import FRESH
+from mcp_memory.topics.page import FRESH
 
 TOPICS_JOB = "topics"
 OFF = "topics.automatic is off"

@@ -12,10 +12,10 @@ from functools import partial
 from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.page_refresh import FallbackPages, PageRefresh, StaleFlags
-from mcp_memory.compaction.planner_view import PendingWork, PlannerView, RunScope, VersionMark, WorkLeft
-from mcp_memory.compaction.preview import Preview
+from mcp_memory.compaction.planner_view import PendingWork, PlannerView, VersionMark, WorkLeft
+from mcp_memory.compaction.requests import EditTopicRequest
 from mcp_memory.compaction.rounds import CompactionRounds
-from mcp_memory.compaction.topic_edits import TopicEdit, TopicEditor
+from mcp_memory.compaction.topic_edits import TopicEditor
 from mcp_memory.core.core import Core
 from mcp_memory.runs.execute_job import remove_vacant_topics
 from mcp_memory.runs.job_runner import JOB_S, Pace
@@ -43,7 +43,7 @@ class Compactor:
         self.work_left = WorkLeft()
         """The work left by the last complete run."""
         private = core.config.recall.private_marks
-        self.planner_view = view = PlannerView(vault, index, builder, config, private, core.clock)
+        self.planner_view = view = PlannerView(vault, index, config, private, core.clock)
         self.root = root = view.root
         self._housekeeper = Housekeeper(
             vault, index, builder, runs.journal, runs.links, root, config.map_tokens, core.clock
@@ -56,16 +56,12 @@ class Compactor:
         self._page_refresh = PageRefresh(view, builder, runs.runner, self.fallback_pages, self.progress, build_s)
         runs.after_undo.append(self._mend_lists)
 
-    async def run(self, topic: str | None = None) -> RunReport:
-        """Run as you asked. `topic`: only run jobs for this topic.
-
-        Raises NotFound for an unknown topic, Busy during another run of yours, Refused for a read-only vault,
-        StorageFailed."""
+    async def run(self) -> RunReport:
+        """Run as you asked. Raises Busy during another run of yours, Refused for a read-only vault, StorageFailed."""
         async with self._runs.in_foreground():
             self.fallback_pages.retry_all()
-            report = await self._run(_at_once, topic)
-            if topic is None:
-                await in_thread(self._runs.journal.release, what="the journal")
+            report = await self._run(_at_once)
+            await in_thread(self._runs.journal.release, what="the journal")
             return report
 
     async def run_in_background(self, lull: Lull) -> RunReport | None:
@@ -80,7 +76,7 @@ class Compactor:
         async with self._runs.in_background() as may_run:
             return await self._run(pace) if may_run else None
 
-    async def edit_topic(self, edit: TopicEdit) -> RunReport:
+    async def edit_topic(self, edit: EditTopicRequest) -> RunReport:
         """Rename, move, merge or split a topic, update links and pages, as a run that can be undone. Raises
         InvalidInput, NotFound, Refused for your own files, and the errors of `run`."""
         async with self._runs.in_foreground():
@@ -91,7 +87,7 @@ class Compactor:
             await self._runs.runner.run_job(report.run, entry)
             report.done.append(entry.about)
             add_links(report, links)
-            await self._tidy_pages(report, RunScope(), _at_once)
+            await self._tidy_pages(report, _at_once)
             return await self._end(report)
 
     async def mark_stale_pages(self) -> None:
@@ -111,12 +107,6 @@ class Compactor:
             whole=whole,
         )
         return await in_thread(find, what="looking at the topics")
-
-    async def preview(self, topic: str | None = None) -> Preview:
-        """Return the expected result of `run`, in which names may differ, without changing anything. Raises NotFound
-        for an unknown topic and for a note that changes in the meantime."""
-        await self._reconciler.reconcile()
-        return await in_thread(partial(self.planner_view.preview_run, topic), deadline_s=JOB_S, what="planning")
 
     # -- below -------------------------------------------------------------------------------------------------
 
@@ -139,30 +129,28 @@ class Compactor:
         await self._page_refresh.run_if_due(mended, self._housekeeper.update_topic_index)
         report.kept += mended.kept
 
-    async def _run(self, pace: Pace, topic: str | None = None) -> RunReport:
+    async def _run(self, pace: Pace) -> RunReport:
         report = await self._begin()
-        tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
-        scope = RunScope.from_name(topic, tree, self.root)
-        seen = await self._rounds.run_rounds(report, scope, pace)
-        tried = await self._tidy_pages(report, scope, pace)
+        seen = await self._rounds.run_rounds(report, pace)
+        tried = await self._tidy_pages(report, pace)
         _, fresh = await in_thread(self.planner_view.read_tree, what="looking at the topics")
         report.waiting = len(fresh)
-        if scope == RunScope() and not report.cut and not report.given_up:
+        if not report.cut and not report.given_up:
             work_left = partial(self.planner_view.work_left, seen, tried)
             self.work_left = await in_thread(work_left, what="looking at the topics")
         return await self._end(report)
 
-    async def _tidy_pages(self, report: RunReport, scope: RunScope, pace: Pace) -> Collection[VersionMark]:
+    async def _tidy_pages(self, report: RunReport, pace: Pace) -> Collection[VersionMark]:
         """Tidy up the pages; return the topics whose pages were tried."""
         housekeeper, run_if_due = self._housekeeper, partial(self._page_refresh.run_if_due, report)
         await run_if_due(housekeeper.remove_empty_pages)
-        tried = await self._page_refresh.refresh_pages(report, scope, pace)
+        tried = await self._page_refresh.refresh_pages(report, pace)
         if not report.cut:
             renamed = len(report.kept)
             while await run_if_due(partial(housekeeper.rename_folder, report.run)):
                 pass
             if len(report.kept) > renamed:  # the pages above link to the new names of the folders
-                tried = {*tried, *await self._page_refresh.refresh_pages(report, scope, pace)}
+                tried = {*tried, *await self._page_refresh.refresh_pages(report, pace)}
             await run_if_due(partial(housekeeper.relate_topics, report.run))
             await run_if_due(housekeeper.update_topic_index)
         return tried

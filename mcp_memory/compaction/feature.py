@@ -8,13 +8,11 @@ from mcp_memory.compaction.auto_compactor import TOPICS_JOB, AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.requests import CompactRequest, EditTopicRequest, TreeRequest
-from mcp_memory.compaction.share.folder import SharedFolders
+from mcp_memory.compaction.share.folder import SharedCopies, SharedFolders
 from mcp_memory.compaction.share.share_bundle import build_bundle
-from mcp_memory.compaction.share.shared_copies import SharedCopies
-from mcp_memory.compaction.topic_edits import TopicEdit
 from mcp_memory.compaction.topic_payloads import (
     dropped_payload,
-    preview_payload,
+    plan_payload,
     run_payload,
     shown_payload,
     topic_payload,
@@ -26,6 +24,7 @@ from mcp_memory.core.requests import NoArguments, TargetRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, NotFound
 from mcp_memory.models import NoteRecord
+from mcp_memory.runs.job_runner import JOB_S
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.topics.config import TopicsConfig
@@ -73,12 +72,18 @@ class TopicOperations:
 
     async def compact(self, request: CompactRequest) -> Payload:
         """File notes now, or show the plan with `dry_run`."""
-        topic = request.topic
         await self._core.indexing.sweeper.reconcile()
         note = await self._embed()
         if request.dry_run:
-            return {**preview_payload(await self._compactor.preview(topic)), "note": note}
-        return {**asdict(await self._compactor.run(topic)), "note": note}
+            return {**await self._plan(), "note": note}
+        return {**asdict(await self._compactor.run()), "note": note}
+
+    async def _plan(self) -> Payload:
+        """Return what a run would do first, without changing anything."""
+        topics, fresh = await self._tree_and_fresh()
+        plan_round = partial(self._compactor.planner_view.plan_round, topics, fresh)
+        jobs, places = await in_thread(plan_round, deadline_s=JOB_S, what="planning")
+        return plan_payload(jobs, places, topics, fresh)
 
     async def _embed(self) -> str | None:
         """Embed notes without a vector; return why some notes have to wait."""
@@ -91,7 +96,7 @@ class TopicOperations:
 
     async def edit_topic(self, request: EditTopicRequest) -> Payload:
         """Rename, move, merge or split a topic."""
-        return asdict(await self._compactor.edit_topic(TopicEdit(**asdict(request))))
+        return asdict(await self._compactor.edit_topic(request))
 
     async def runs(self, _: NoArguments) -> Payload:
         """List the runs, the latest first."""

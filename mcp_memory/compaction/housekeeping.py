@@ -2,15 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.topic_index import build_related, build_topic_index
+from mcp_memory.errors import Refused
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NotePath
-from mcp_memory.runs.journal import JobEntry, MoveStep, RemoveStep, RunJournal, hash_job
+from mcp_memory.runs.journal import JobEntry, RemoveStep, RunJournal
 from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.text.language.subjects import is_outgrown, subject_of
 from mcp_memory.topics.page_parts import own_text
@@ -44,16 +45,36 @@ class Housekeeper:
         if not steps:
             return None
         empty = ", ".join(file.record.path.split("/")[-2] for file in gone)
-        key = hash_job("clear", (f"{file.record.path} {file.record.etag}" for file in gone))
-        return JobEntry(key, f"removed: no note is left in {empty}", steps)
+        return JobEntry(f"removed: no note is left in {empty}", steps)
 
     def rename_folder(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
-        """Rename a folder that no file of yours links to."""
-        for entry in build_renames(tree, self.journal.pages_written(run), self.vault):
-            followed, foreign = self.links.follow_moves(entry)
-            if not foreign:
-                return followed
+        """Rename a folder after its page's title, keeping the number, if the page was just written and the old name is
+        outdated. A folder with a file that can't move, or that a file of yours links to, keeps its name."""
+        written = self.journal.pages_written(run)
+        moves = self.builder.moves
+        for topic in (topic for top in tree for topic in top.walk()):
+            if topic.page is None or topic.page.id not in written or not self._is_misnamed(topic):
+                continue
+            parent = topic.folder.rpartition("/")[0]
+            name = f"{topic.name.partition('-')[0]}-{short_slug(topic.title)}"
+            if name in moves.names_in(parent):
+                continue
+            inside = [path for path in self.vault.list().files if path.startswith(f"{topic.folder}/")]
+            with suppress(Refused):
+                steps = moves.move_topic(topic, f"{parent}/{name}")
+                entry, foreign = self.links.follow_moves(JobEntry(f"{topic.name} is {name} now", steps))
+                if len(steps) == len(inside) and not foreign:
+                    return entry
         return None
+
+    def _is_misnamed(self, topic: Topic) -> bool:
+        """Return whether we named the folder, and the name has a word that none of the notes has, or describes only a
+        minority of them. Raises NotFound for a note that has just disappeared."""
+        if not topic.ours or topic.state.titled or not topic.page or not self.vault.filing.is_named_by_us(topic.page):
+            return False
+        name = topic.name.partition("-")[2]
+        subjects = [subject_of(note.tags, topic.project) for note in topic.leaves]
+        return is_outgrown(name, subjects) or _has_foreign_word(name, topic, self.vault)
 
     def relate_topics(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
         return build_related(tree, self.journal.pages_written(run), self.vault, self.index)
@@ -73,34 +94,6 @@ def is_removable(page: NoteFile, vault: Vault) -> bool:
 
 
 _WORD = re.compile(r"[^\W_]+")
-
-
-def build_renames(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -> Iterator[JobEntry]:
-    """Rename folders after their pages' titles, keeping the numbers, if the name has a word that none of the notes has,
-    or describes only a minority of them. Only topics with a page just `written`, and without a file that can't move,
-    are renamed.
-
-    Reads files, so call it in a worker thread. Raises NotFound for a note that has just disappeared."""
-    for topic in (topic for top in tree for topic in top.walk()):
-        if not topic.ours or topic.state.titled or topic.page is None or topic.page.id not in written:
-            continue
-        if not vault.filing.is_named_by_us(topic.page):
-            continue
-        number, _, old_name = topic.name.partition("-")
-        name = f"{number}-{short_slug(topic.title)}"
-        subjects = [subject_of(note.tags, topic.project) for note in topic.leaves]
-        if name == topic.name or not (is_outgrown(old_name, subjects) or _has_foreign_word(old_name, topic, vault)):
-            continue
-        records = topic.files
-        files = vault.list().files
-        folder = f"{topic.folder.removesuffix(topic.name)}{name}"
-        if any(path.startswith(f"{folder}/") for path in files):
-            continue
-        inside = {path for path in files if path.startswith(f"{topic.folder}/")}
-        if inside == {record.path for record in records} and all(vault.filing.may_move(r.path, r.id) for r in records):
-            steps = [MoveStep(r.id, r.path, NotePath(folder + r.path[len(topic.folder) :])) for r in records]
-            key = hash_job(f"rename {folder}", (f"{record.id} {record.path}" for record in records))
-            yield JobEntry(key, f"{topic.name} is {name} now", steps)
 
 
 def _has_foreign_word(name: str, topic: Topic, vault: Vault) -> bool:

@@ -10,7 +10,7 @@ from math import inf
 from time import monotonic
 
 from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.planner_view import PlannerView, RunScope, VersionMark
+from mcp_memory.compaction.planner_view import PlannerView, VersionMark
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
@@ -18,8 +18,7 @@ from mcp_memory.runs.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.runs.journal import JobEntry
 from mcp_memory.runs.run_report import RunProgress, RunReport, add_error
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.topics.page import with_stale_flag
-from mcp_memory.topics.places import FRESH
+from mcp_memory.topics.page import FRESH, with_stale_flag
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
@@ -37,14 +36,14 @@ class PageRefresh:
     build_s: float
     """The deadline for building a page."""
 
-    async def refresh_pages(self, report: RunReport, scope: RunScope, pace: Pace) -> Collection[VersionMark]:
+    async def refresh_pages(self, report: RunReport, pace: Pace) -> Collection[VersionMark]:
         """Rewrite the stale pages. Pages are built from the pages below them, so the tree is read again after each
         level. Return the topics that were tried, as they were then. Raises IndexUnavailable."""
         tried: dict[NotePath, str] = {}
         while not report.cut:
             tree, _ = await in_thread(self.view.read_tree, what="looking at the topics")
             due = [topic for top in tree for topic in top.walk()
-                   if topic.folder not in tried and scope.includes_topic(topic.folder, self.view.root)
+                   if topic.folder not in tried
                    and (topic.stale or self.fallback_pages.may_retry(topic))]  # fmt: skip
             lowest = min((topic.depth for topic in due), default=0)
             if not lowest:

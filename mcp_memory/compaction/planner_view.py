@@ -1,24 +1,19 @@
 """Reads the topic tree and determines the work for a run, without writing anything."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.preview import Preview, Sketch
-from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, PrivateMarks
 from mcp_memory.text.language.subjects import subject_of
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.language.word_lists import function_words
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.page import PAGE, TOPICS
-from mcp_memory.topics.places import FRESH
+from mcp_memory.topics.page import FRESH, TOPICS
 from mcp_memory.topics.plan import PlanJob, PlanNote, plan
 from mcp_memory.topics.topic_tree import Topic, age_of, build_tree, place_notes
 from mcp_memory.vault.vault import Vault
@@ -58,36 +53,6 @@ class WorkLeft:
     stale: Collection[VersionMark] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class RunScope:
-    """The scope of a run. `folder` is relative to the folder of all topics; empty for all of them."""
-
-    folder: str = ""
-
-    @classmethod
-    def from_name(cls, wanted: str | None, tree: Sequence[Topic], root: str) -> Self:
-        """Return the scope for `wanted`: a topic's folder, as a path in the vault or below the folder of all topics, or
-        its page; None for all topics. Raises NotFound for an unknown topic."""
-        if wanted is None:
-            return cls()
-        name = wanted.strip().removeprefix("./").removesuffix(f"/{PAGE}").strip("/")
-        below = {topic.folder[len(root) + 1 :] for top in tree for topic in top.walk()}
-        for folder in (name.removeprefix(f"{root}/"), name.removeprefix("topics/")):
-            if folder in below:
-                return cls(folder)
-        raise NotFound(f"{wanted[:200]!r} is no topic", hint="mcp-memory topics shows them: pass the path of a folder")
-
-    def includes_topic(self, topic: NotePath, root: str) -> bool:
-        return self._includes(topic[len(root) + 1 :])
-
-    def includes_job(self, job: PlanJob) -> bool:
-        """Return whether the job adds to this topic or a subtopic; jobs that move the topic itself aren't included."""
-        return self._includes(job.parent if job.into is None else job.into)
-
-    def _includes(self, folder: str) -> bool:
-        return not self.folder or folder == self.folder or folder.startswith(f"{self.folder}/")
-
-
 MAX_ROUNDS = 20
 """The most rounds in a run: more than the levels that a tree can have."""
 
@@ -105,14 +70,12 @@ class PlannerView:
         self,
         vault: Vault,
         index: Index,
-        builder: JobBuilder,
         config: TopicsConfig,
         private: PrivateMarks,
         clock: Callable[[], datetime],
     ) -> None:
         self._vault = vault
         self._index = index
-        self._builder = builder
         self._config = config
         self._private = private
         self._clock = clock
@@ -139,26 +102,9 @@ class PlannerView:
 
     def plan_round(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> tuple[list[PlanJob], Places]:
         """Return the jobs, and the notes at the places that the jobs name."""
-        places = place_notes(tree, fresh, self.root)
+        places = place_notes(tree, self._without_tail(fresh), self.root)
         notes = self._plan_notes(places)
         return plan(notes, self._vectors([note.path for note in places.values()]), self._config), places
-
-    def preview_run(self, topic: str | None) -> Preview:
-        """Return the expected result of a run, for all topics or one. Raises NotFound for an unknown topic and for a
-        note that changes in the meantime."""
-        tree, fresh = self.read_tree()
-        scope = RunScope.from_name(topic, tree, self.root)
-        sketch = Sketch(self.root, tree, fresh)
-        places = place_notes(tree, fresh, self.root)
-        vectors = self._vectors([note.path for note in places.values()])
-        sketch.run_rounds(
-            self._plan_notes(places), vectors, self._config, self._builder.name_topic, MAX_ROUNDS, scope.includes_job
-        )
-        preview = sketch.to_preview(self._vault.filing.made_by_us, self._vault.filing.page_state)
-        if not scope.folder:
-            return preview
-        below = [topic for top in preview.tree for topic in top.walk()]
-        return replace(preview, tree=[topic for topic in below if topic.folder == f"{self.root}/{scope.folder}"])
 
     def find_pending(
         self,
@@ -212,9 +158,9 @@ class PlannerView:
             for place, note in places.items()
         ]  # fmt: skip
 
-    def _without_tail(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
-        """Drop the newest notes, as the plan does."""
-        return list(fresh[: max(0, len(fresh) - self._config.fresh_tail_count)])
+    def _without_tail(self, fresh: Sequence[NoteRecord]) -> Sequence[NoteRecord]:
+        """Drop the newest notes, which aren't filed yet."""
+        return fresh[: max(0, len(fresh) - self._config.fresh_tail_count)]
 
     def _with_vectors(self, notes: Sequence[NoteRecord]) -> list[NoteRecord]:
         vectors = self._vectors([note.path for note in notes])

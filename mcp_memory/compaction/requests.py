@@ -6,16 +6,16 @@ from dataclasses import KW_ONLY, dataclass
 
 @dataclass(frozen=True, slots=True)
 class CompactRequest:
-    """Fresh notes to file under topics, of one `topic` or all."""
+    """Fresh notes to file under topics, or with `dry_run` what would be filed."""
 
     dry_run: bool = False
-    topic: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EditTopicRequest:
-    """A topic (`topic`: its folder, id or title). `verb`: rename it to `name`, move or merge it `into` another one, or
-    split it: these `notes`, or those with the words of `name`, get a topic of that name."""
+    """A change of a topic, given by its folder, id or title. `verb`: rename it to `name`; move or merge it `into`
+    another topic, or move it to the top if that is empty; or split it: these `notes` (ids or paths), or without any all
+    notes with the words of `name`, get a topic of that name."""
 
     verb: str
     topic: str

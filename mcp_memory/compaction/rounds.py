@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
+from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.page_refresh import FallbackPages
-from mcp_memory.compaction.planner_view import MAX_ROUNDS, Places, PlannerView, RunScope
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.compaction.planner_view import MAX_ROUNDS, Places, PlannerView
+from mcp_memory.compaction.topic_moves import PlannedMove
+from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.runs.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.runs.journal import JobEntry
@@ -34,7 +35,7 @@ class CompactionRounds:
     build_s: float
     """The deadline for building a job, including the summary of its page."""
 
-    async def run_rounds(self, report: RunReport, scope: RunScope, pace: Pace) -> Sequence[NoteRecord]:
+    async def run_rounds(self, report: RunReport, pace: Pace) -> Sequence[NoteRecord]:
         """Run rounds, each planned from the tree that the last round left. Return the fresh notes of the last plan.
         Raises IndexUnavailable, DeadlineExceeded."""
         fresh: Sequence[NoteRecord] = ()
@@ -42,8 +43,7 @@ class CompactionRounds:
             self.progress.step("planning")
             tree, fresh = await in_thread(self.view.read_tree, what="looking at the topics")
             plan_round = partial(self.view.plan_round, tree, fresh)
-            planned, places = await in_thread(plan_round, deadline_s=JOB_S, what="planning")
-            jobs = [job for job in planned if scope.includes_job(job)]
+            jobs, places = await in_thread(plan_round, deadline_s=JOB_S, what="planning")
             if not jobs or not await self._run_jobs(report, tree, places, jobs, pace):
                 break
         return fresh
@@ -68,13 +68,16 @@ class CompactionRounds:
             parent = NotePath(f"{root}/{job.parent}".rstrip("/"))
             target = None if job.into is None else topics[job.into]
             moving = PlannedMove([places[place] for place in job.leaves], [topics[folder] for folder in job.topics])
-            moving = await self._movable(report, moving, target)
+            moving = self._movable(report, moving, target)
             if moving is None:
                 continue
             try:
                 build = partial(self._build, target, parent, names[parent], moving)
                 entry, foreign = await in_thread(build, deadline_s=self.build_s, what="summarising")
                 await self.runner.run_job(report.run, entry)
+            except Refused as error:  # a note or folder of yours is in the way
+                report.left.append(error.message)
+                continue
             except McpMemoryError as error:
                 failed.append(error)
                 continue
@@ -89,16 +92,13 @@ class CompactionRounds:
                 add_error(report, error)
         return done
 
-    async def _movable(self, report: RunReport, moving: PlannedMove, target: Topic | None) -> PlannedMove | None:
+    def _movable(self, report: RunReport, moving: PlannedMove, target: Topic | None) -> PlannedMove | None:
         """Return what of a job may move; None for nothing. The report names what stays."""
-        if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
-            report.left.append(f"{', '.join(mixed)}: a note or folder of yours is in it, so it stays where it is")
-            return None
         if bare := [below.name for topic in moving.topics for below in topic.walk() if below.page is None]:
             # Nothing would identify the folder as ours at its new place.
             report.left.append(f"{', '.join(bare)}: without a page it stays where it is")
             return None
-        linked = [note for note in moving.leaves if not self._is_inside(note)]
+        linked = [note for note in moving.leaves if not self.builder.moves.is_inside(note)]
         if target is None or not target.is_yours or not linked:
             return moving
         # The notes would have to be listed on the page, which is yours.
@@ -112,14 +112,3 @@ class CompactionRounds:
         if target is None:
             return self.links.follow_moves(self.builder.build_new_topic(parent, siblings, moving))
         return self.links.follow_moves(self.builder.build_join(target, moving))
-
-    def _is_inside(self, note: NoteRecord) -> bool:
-        return note.path.startswith(f"{self.view.root}/")
-
-    async def _is_all_ours(self, topic: Topic) -> bool:
-        if not all(below.ours for below in topic.walk()):
-            return False
-        may_move = self.vault.filing.may_move
-        return await in_thread(
-            lambda: all(may_move(note.path, note.id) for note in topic.files), what="looking at notes"
-        )

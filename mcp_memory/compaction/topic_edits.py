@@ -3,22 +3,23 @@ folder.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove, free_name
+from mcp_memory.compaction.job_builder import JobBuilder
+from mcp_memory.compaction.requests import EditTopicRequest
+from mcp_memory.compaction.topic_moves import PlannedMove, free_name
 from mcp_memory.errors import InvalidInput, NotFound, Refused
-from mcp_memory.models import NotePath, NoteRecord, NoteState
-from mcp_memory.runs.journal import JobEntry, MoveStep, RemoveStep, Step, WriteStep, hash_job
+from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.runs.journal import JobEntry, MoveStep, RemoveStep, Step, WriteStep
 from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.storage.path_rules import fold
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import PAGE
+from mcp_memory.topics.page import PAGE, next_number
 from mcp_memory.topics.page_parts import own_text, with_added
-from mcp_memory.topics.places import next_number
 from mcp_memory.topics.topic_tree import Topic, find_topic
 from mcp_memory.vault.note_file import NoteFile, slug
 from mcp_memory.vault.vault import Vault
@@ -34,19 +35,6 @@ _NUMBER = re.compile(r"[0-9]{2,6}-(?=.)")
 
 
 @dataclass(frozen=True, slots=True)
-class TopicEdit:
-    """An edit of a topic. `topic` is a folder, an id of a page or a title. `name` is the new title. `into` is the new
-    parent topic, empty for the top. `notes` are ids or paths of the notes to split off; empty for all notes that
-    contain the words of `name` in their titles, tags or texts."""
-
-    verb: str
-    topic: str
-    name: str = ""
-    into: str = ""
-    notes: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class TopicEditor:
     """Builds edits from files and the index, for a single worker thread at a time. Writes nothing. Methods raise
     InvalidInput, NotFound, and Refused for a topic that contains files of yours."""
@@ -57,7 +45,7 @@ class TopicEditor:
     root: str
     """The folder of all topics."""
 
-    def build(self, edit: TopicEdit, tree: Sequence[Topic]) -> tuple[JobEntry, Mapping[NotePath, int]]:
+    def build(self, edit: EditTopicRequest, tree: Sequence[Topic]) -> tuple[JobEntry, Mapping[NotePath, int]]:
         """Return the job, and the broken links for each file of yours."""
         if edit.verb not in VERBS:
             raise InvalidInput(f"unknown verb {edit.verb[:40]!r}", hint=f"one of {', '.join(VERBS)}")
@@ -91,25 +79,23 @@ class TopicEditor:
             except InvalidInput:
                 continue
             if step.text != step.before:
-                return JobEntry(
-                    hash_job("title", [step.text]), f"{_bare(before)} is called {title!r} now, as its folder", [step]
-                )
+                return JobEntry(f"{_bare(before)} is called {title!r} now, as its folder", [step])
         return None
 
     # -- below -------------------------------------------------------------------------------------------------
 
     def _rename(self, topic: Topic, page: NoteFile, title: str) -> JobEntry:
         parent, _, old = topic.folder.rpartition("/")
-        beside = self._names_in(parent)
+        beside = self.builder.moves.names_in(parent)
         number = _NUMBER.match(old)
         name = f"{number[0] if number else f'{next_number(beside):02}-'}{_slug(title)}"
         target = f"{parent}/{free_name(name, {fold(one) for one in beside} - {fold(old)})}"
-        moves = [] if target == topic.folder else list(self._moves(topic, target))
+        moves = [] if target == topic.folder else self.builder.moves.move_topic(topic, target)
         step = _retitle(page, NotePath(f"{target}/{PAGE}"), title)
         if not moves and step.text == step.before:
             raise InvalidInput(f"{topic.name} is called {title!r} already", hint="pass another name")
         about = f"{old} is {target.rpartition('/')[2]} now: {title}"
-        return JobEntry(hash_job(f"rename {target}", [step.text]), about, [*moves, step])
+        return JobEntry(about, [*moves, step])
 
     def _move(self, topic: Topic, into: Topic | None) -> JobEntry:
         parent = into.folder if into else self.root
@@ -117,28 +103,28 @@ class TopicEditor:
             raise InvalidInput(f"{topic.name} is there already", hint="mcp-memory topics shows the topics")
         if into:
             self._page(into)
-        target = f"{parent}/{free_name(topic.name, set(map(fold, self._names_in(parent))))}"
-        moves = list(self._moves(topic, target))
+        target = f"{parent}/{free_name(topic.name, set(map(fold, self.builder.moves.names_in(parent))))}"
+        moves = self.builder.moves.move_topic(topic, target)
         about = f"{topic.name}: moved {f'into {into.name}' if into else 'to the top'}"
-        return JobEntry(hash_job(f"move {target}", (step.source for step in moves)), about, moves)
+        return JobEntry(about, moves)
 
     def _merge(self, topic: Topic, page: NoteFile, into: Topic, other: NoteFile) -> JobEntry:
         join = self.builder.build_join(into, PlannedMove(topic.leaves, topic.topics))
         moved = {step.source: step.target for step in join.steps if isinstance(step, MoveStep)}
-        taken = {fold(name) for name in self._names_in(into.folder)} | {
-            fold(p.rpartition("/")[2]) for p in moved.values()
-        }
-        rest = [
-            replace(step, target=NotePath(f"{into.folder}/{free_name(step.source.rpartition('/')[2], taken)}"))
-            for step in self._moves(topic, into.folder) if step.source not in moved and step.source != topic.page_path
-        ]  # fmt: skip
+        names = {path.rpartition("/")[2] for path in moved.values()} | self.builder.moves.names_in(into.folder)
+        taken = set(map(fold, names))
+        rest: list[Step] = []
+        for step in self.builder.moves.move_topic(topic, into.folder):
+            if step.source not in {*moved, topic.page_path}:
+                name = free_name(step.source.rpartition("/")[2], taken)
+                rest.append(replace(step, target=NotePath(f"{into.folder}/{name}")))
         steps: list[Step] = [*rest, *join.steps, RemoveStep(page.record.path, page.text)]
         if own := own_text(page.text, self._made(page)):
             written = next((step for step in join.steps if isinstance(step, WriteStep)), None)
             text = written.text if written else other.text
             steps.append(WriteStep(other.record.path, with_added(text, own), text))
         about = f"{topic.name}: {counted(topic.notes, 'note')} merged into {into.name}"
-        return replace(join, key=hash_job(f"merge {into.folder}", [topic.covers]), about=about, steps=steps)
+        return replace(join, about=about, steps=steps)
 
     def _split(self, topic: Topic, title: str, wanted: Sequence[str]) -> JobEntry:
         """Split a topic. The new topic becomes a sibling, or a subtopic of a project's only top-level topic."""
@@ -148,8 +134,9 @@ class TopicEditor:
         if not chosen or len(chosen) == topic.notes:
             what = "all" if chosen else "none"
             raise InvalidInput(f"{what} of its notes would be split off", hint="name some: mcp-memory show TOPIC")
-        self._check_ours(note.path for note in chosen if note.path.startswith(f"{self.root}/"))
-        entry = self.builder.build_new_topic(parent, self._names_in(parent), PlannedMove(chosen), title)
+        moves = self.builder.moves
+        moves.check_ours(filter(moves.is_inside, chosen))
+        entry = self.builder.build_new_topic(parent, moves.names_in(parent), PlannedMove(chosen), title)
         # The second step is needed because the old page would still link to the chosen notes.
         rest = self.builder.build_rest(topic, {note.id for note in chosen})
         return replace(entry, steps=[*entry.steps, rest])
@@ -168,23 +155,6 @@ class TopicEditor:
         }
         return [note for note in topic.leaves if words and words <= content_words(texts[note.path])]
 
-    def _moves(self, topic: Topic, target: str) -> Iterator[MoveStep]:
-        """Yield moves of all files of the topic except forgotten notes, which stay where they are."""
-        inside = sorted(path for path in self.vault.list().files if path.startswith(f"{topic.folder}/"))
-        files = [self.vault.read(path) for path in inside]
-        present = [file.record for file in files if file.record.state is not NoteState.DELETED]
-        self._check_ours(record.path for record in present)
-        for record in present:
-            yield MoveStep(record.id, record.path, NotePath(f"{target}{record.path[len(topic.folder) :]}"))
-
-    def _check_ours(self, paths: Iterator[NotePath]) -> None:
-        for path in paths:
-            if not self.vault.filing.may_move(path, self.vault.read(path).record.id):
-                raise Refused(
-                    f"{path} is a note of yours, which no command moves",
-                    hint=f"rename or move the folder in a file manager; or hand the note over: mcp-memory adopt {path}",
-                )
-
     def _page(self, topic: Topic) -> NoteFile:
         page = self.vault.read(topic.page_path) if topic.ours and topic.page else None
         if page is None or not self._made(page):
@@ -196,10 +166,6 @@ class TopicEditor:
 
     def _made(self, page: NoteFile) -> Sequence[Mapping[str, Sequence[str]]]:
         return self.vault.filing.parts_made(page.record.id)
-
-    def _names_in(self, folder: str) -> list[str]:
-        inside = (path[len(folder) + 1 :] for path in self.vault.list().files if path.startswith(f"{folder}/"))
-        return sorted({rest.partition("/")[0] for rest in inside})
 
 
 def checked_title(name: str) -> str:

@@ -1,16 +1,17 @@
-"""Serializes the topic tree, previews and runs as plain values."""
+"""Serializes the topic tree, plans and runs as plain values."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from mcp_memory.compaction.preview import Preview
+from mcp_memory.compaction.page_writer import audit
+from mcp_memory.compaction.planner_view import Places
 from mcp_memory.models import NoteRecord
 from mcp_memory.runs.journal import JobEntry, JobOutcome
-from mcp_memory.summarizers.audit import audit
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.topics.page import summary_text
+from mcp_memory.topics.plan import PlanJob
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
 
@@ -28,20 +29,25 @@ def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int 
     }
 
 
-def preview_payload(preview: Preview) -> Payload:
-    """Serialize a preview like `tree_payload`; `new` marks a topic that a run would create, `from` is the old folder of
-    a moving note or topic."""
-
-    def marked(topic: Payload) -> Payload:
-        page = preview.came_from.get(topic["page"])
-        topic |= {"new": topic["path"] in preview.new, "from": page.rpartition("/")[0] if page else None}
-        for note in topic["leaves"]:
-            note["from"] = preview.came_from.get(note["path"])
-        topic["topics"] = [marked(below) for below in topic["topics"]]
-        return topic
-
-    whole = tree_payload(preview.tree, preview.fresh)
-    return {**whole, "topics": [marked(topic) for topic in whole["topics"]]}
+def plan_payload(
+    jobs: Sequence[PlanJob], places: Places, tree: Sequence[Topic], fresh: Sequence[NoteRecord]
+) -> Payload:
+    """Serialize what a run would do first, with paths below the folder of all topics. `topic` is None for a new topic
+    in the folder `parent`. A run plans again after these jobs. `waiting` is the number of fresh notes that stay."""
+    moving = {places[place].path for job in jobs for place in job.leaves}
+    return {
+        "plan": [
+            {
+                "topic": job.into,
+                "parent": job.parent,
+                "notes": [note_payload(places[place]) for place in job.leaves],
+                "topics": list(job.topics),
+            }
+            for job in jobs
+        ],
+        "stale": [topic.folder for top in tree for topic in top.walk() if topic.stale],
+        "waiting": sum(note.path not in moving for note in fresh),
+    }
 
 
 def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
@@ -123,7 +129,7 @@ def run_payload(run: str, entries: Sequence[JobEntry]) -> Payload:
     facts aren't listed, because they may be words of notes forgotten since."""
     outcomes = [entry.outcome for entry in entries]
     audits = [entry.audit for entry in entries if entry.audit and entry.outcome is not JobOutcome.ABORTED]
-    kept = sum(round(audit["kept"] * audit["of"]) for audit in audits)
+    kept = sum(audit["kept"] for audit in audits)
     return {
         "run": run,
         "jobs": len(entries),

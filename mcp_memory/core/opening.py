@@ -60,7 +60,7 @@ from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.storage import STORAGE, open_storage
 from mcp_memory.storage.base import Prepared, StorageBackend
-from mcp_memory.summarizers.open_summarizer import open_summarizer
+from mcp_memory.summarizers.base import open_summarizer
 from mcp_memory.usage.unanswered import UnansweredQuestions
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS, NoteKinds

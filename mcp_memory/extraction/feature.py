@@ -21,7 +21,7 @@ from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.search.filters import ANY_PROJECT
-from mcp_memory.summarizers.open_summarizer import open_summarizer
+from mcp_memory.summarizers.base import open_summarizer
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted

@@ -25,9 +25,8 @@ from mcp_memory.runs.journal import (
 from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect
-from mcp_memory.topics.page import PAGE, with_related_section, without_stale_flag
+from mcp_memory.topics.page import PAGE, is_topic_name, with_related_section, without_stale_flag
 from mcp_memory.topics.page_parts import Parts
-from mcp_memory.topics.places import is_topic_name
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile

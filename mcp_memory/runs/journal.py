@@ -4,14 +4,15 @@ There is a file per run with a JSON object per line. Steps contain everything th
 therefore finish an interrupted job from its file, and a finished run can be undone as long as its file is kept.
 """
 
-import hashlib
 import re
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from mcp_memory.errors import NotFound
@@ -90,9 +91,8 @@ class JobOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobEntry:
-    """A job of a run. `key` is a hash of its effect: equal jobs have equal keys."""
+    """A job of a run."""
 
-    key: str
     about: str
     """A line for people, with titles and counts but no text of a note."""
     steps: Sequence[Step]
@@ -101,16 +101,13 @@ class JobEntry:
     outcome: JobOutcome = JobOutcome.ANNOUNCED
     problem: str = ""
     """The reason why the page is provisional; not stored."""
+    key: str = field(default_factory=partial(token_hex, 8))
+    """The job's name in the file of its run."""
 
     @property
     def page(self) -> NotePath:
         """The last page that the job writes."""
         return next(step.path for step in reversed(self.steps) if isinstance(step, WriteStep))
-
-
-def hash_job(verb: str, items: Iterable[str]) -> str:
-    """Return the key of a job that applies `verb` to these items, in any order."""
-    return hashlib.sha256("\n".join([verb, *sorted(items)]).encode(errors="surrogatepass")).hexdigest()[:24]
 
 
 class RunJournal:
@@ -146,7 +143,7 @@ class RunJournal:
                 key = values["key"]
                 if "steps" in values:
                     steps = [_KINDS[kind](**step) for item in values["steps"] for kind, step in item.items()]
-                    found[key] = JobEntry(key, values["about"], steps, values["audit"])
+                    found[key] = JobEntry(values["about"], steps, values["audit"], key=key)
                 else:
                     found[key] = replace(found[key], outcome=JobOutcome(values["outcome"]))
             except (ValueError, KeyError, TypeError, RecursionError):

@@ -12,7 +12,7 @@ from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runs.execute_job import SKIPPED_ERRORS
 from mcp_memory.runs.job_runner import JobRunner, RunLock
-from mcp_memory.runs.journal import JobEntry, MoveStep, RelinkStep, RunJournal, hash_job
+from mcp_memory.runs.journal import JobEntry, MoveStep, RelinkStep, RunJournal
 from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.runs.run_report import RunProgress, RunReport, add_links
 from mcp_memory.runtime.health import Health
@@ -156,7 +156,7 @@ class JournaledRuns:
         report = await self.begin()
         for step in steps:
             place = step.target if isinstance(step, MoveStep) else step.path
-            entry = JobEntry(hash_job(about, [report.run, place]), about, [step])
+            entry = JobEntry(about, [step])
             try:
                 entry, links = await in_thread(partial(self.links.follow_moves, entry), what="looking for links")
                 await self.runner.run_job(report.run, entry)

@@ -9,8 +9,7 @@ from mcp_memory.runs.execute_job import SKIPPED_ERRORS
 from mcp_memory.runs.journal import JobEntry, JobOutcome, MoveStep, WriteStep
 from mcp_memory.runtime.health import Progress
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import PAGE
-from mcp_memory.topics.places import FRESH
+from mcp_memory.topics.page import FRESH, PAGE
 
 
 @dataclass(slots=True)

@@ -50,7 +50,7 @@ _REGISTRIES = {
     "vault.storage": (VaultConfig().storage, "mcp_memory.storage:STORAGE"),
     "index.engine": (IndexConfig().engine, "mcp_memory.index:INDEXES"),
     "embedder.provider": (EmbedderConfig().provider, "mcp_memory.embedders.open_embedder:EMBEDDERS"),
-    "summarizer.provider": (SummarizerConfig().provider, "mcp_memory.summarizers.open_summarizer:SUMMARIZERS"),
+    "summarizer.provider": (SummarizerConfig().provider, "mcp_memory.summarizers.base:SUMMARIZERS"),
 }
 """Key → the shipped name, and the place of its registry."""
 

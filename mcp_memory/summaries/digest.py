@@ -1,5 +1,5 @@
-"""Writes a page for each day with several sessions, a page for each week that ended a month ago, and a digest of any
-period on request. The sessions, logs and notes themselves don't change.
+"""Writes a page for each day with several sessions, and a digest of any period on request. The sessions, logs and notes
+themselves don't change.
 """
 
 import hashlib
@@ -19,7 +19,9 @@ from mcp_memory.topics.page import SESSIONS, SUMMARIES, link, page_id
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
+DAYS = f"{SUMMARIES}/days"
 MONTH = timedelta(days=30)
+"""The age up to which a day gets a new page."""
 LEAST, MOST_LINES, MOST_COMPARED = 2, 15, 200
 """The minimum number of sessions or log entries for a day's page, the most lines in each part of a page, and the number
 of latest titles checked for repetition."""
@@ -42,39 +44,34 @@ class Digests:
     wanted: Filters
 
     def refresh(self) -> list[NoteFile]:
-        """Write the outdated pages of days and weeks. Raises StorageFailed, IndexUnavailable."""
-        pages, today = defaultdict[NotePath, list[NoteRecord]](list), self._day(None)
-        folder = self.vault.layout.in_home(SUMMARIES)
+        """Write the outdated pages of days. Raises StorageFailed, IndexUnavailable."""
+        today = self._day(None)
+        folder = self.vault.layout.in_home(DAYS)
         known = {note.path: note for note in self._pages(folder)}
-        titles = dict[NotePath, str]()
+        pages = {path: list[NoteRecord]() for path in known}  # also update a page whose notes are all gone
         for note in self._find():
             day = self._day(note)
-            monday = day - timedelta(days=day.weekday())
-            week = NotePath(f"{folder}/weeks/{day:%G-W%V}.md")
-            titles[week] = f"Week {day:%V} of {day:%G}, {monday} to {monday + timedelta(days=6)}"
-            titles[of_day := NotePath(f"{folder}/days/{day}.md")] = f"{day:%A}, {day}"
-            is_old = monday + timedelta(days=6) < today - MONTH
-            for path in [of_day] * (of_day in known or not is_old) + [week] * (week in known or is_old):
-                pages[path] += [note] if day < today else []
-        for path, note in known.items():
-            if path.startswith((f"{folder}/days/", f"{folder}/weeks/")):
-                pages[path], titles[path] = pages[path], note.title  # also update a page whose notes are all gone
-        written = list[NoteFile]()
+            path = NotePath(f"{folder}/{day}.md")
+            if day < today and (path in known or day >= today - MONTH):
+                pages.setdefault(path, []).append(note)
+        written: list[NoteFile] = []
         for path, about in sorted(pages.items()):
-            least = LEAST if "/days/" in path else 1
-            covers = hashlib.sha256(repr([(note.id, note.etag) for note in about]).encode("utf-8", "replace"))
-            is_new = path not in known and sum(note.kind in _TIMES for note in about) >= least
-            if is_new or (path in known and known[path].meta.get("covers") != covers.hexdigest()[:16]):
-                page = self._write(path, titles[path], about, covers.hexdigest()[:16])
-                written += [page] if page else []
+            covers = _hash(repr([(note.id, note.etag) for note in about]))
+            if path in known:
+                title, is_due = known[path].title, known[path].meta.get("covers") != covers
+            else:
+                title = f"{self._day(about[0]):%A, %Y-%m-%d}"
+                is_due = sum(note.kind in _TIMES for note in about) >= LEAST
+            page = self._write(path, title, about, covers) if is_due else None
+            if page:
+                written.append(page)
         return written
 
     def of_time(self, title: str, path: NotePath | None) -> tuple[str, NoteFile | None]:
         """Return the digest of the period and project in `wanted`, and the page at `path` if it was written."""
         about = self._find()
         text = "\n".join(self._lines(path or NotePath("MEMORY.md"), about))
-        covers = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-        return text, self._write(path, title, about, covers) if path else None
+        return text, self._write(path, title, about, _hash(text)) if path else None
 
     def _find(self) -> list[NoteRecord]:
         """Return notes, log entries and sessions, oldest first."""
@@ -123,3 +120,7 @@ class Digests:
                 left = self.vault.read(note.path).body.partition("## Left open\n- ")[2].partition("\n")[0]
                 found |= {project: left.partition(" (line ")[0]} if left else {}
         return found
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

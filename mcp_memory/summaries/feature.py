@@ -1,4 +1,4 @@
-"""Writes pages about sessions, days and weeks, and digests of any time."""
+"""Writes pages about sessions and days, and digests of any time."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -55,7 +55,7 @@ def build(core: Core) -> Feature:
         paths = [page.record.path for page in written]
         return JobReport(f"{counted(len(paths), 'page')} written", paths) if paths else None
 
-    about = "Writes a page for each day of several sessions, and for each week over a month ago"
+    about = "Writes a page for each day of several sessions"
     return Feature(
         operations={"digest": Operation(DigestRequest, digest)},
         jobs=[

@@ -1,9 +1,12 @@
-"""Defines the ports of summarizers and language models, and the values that they exchange."""
+"""Defines the ports of summarizers and language models, and the values that they exchange; opens a summarizer."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
+from mcp_memory.runtime.backend_registry import Registry
+from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.tokens import count_tokens
 
 LEAST_TITLE_WORDS, MOST_TITLE_WORDS = 5, 15
@@ -143,3 +146,23 @@ class Summarizer(Protocol):
     def close(self) -> None:
         """End a call that waits for an answer. Idempotent."""
         ...
+
+
+SUMMARIZERS = Registry(
+    "summarizer",
+    {
+        "extractive": "mcp_memory.summarizers.extractive:open_extractive",
+        "openai": "mcp_memory.summarizers.openai_chat:open_endpoint",
+        "command": "mcp_memory.summarizers.command:open_command",
+    },
+)
+"""Maps a provider to a function `(config, spent) -> Summarizer`; plugins use the entry point group
+`mcp_memory.summarizer`."""
+
+
+def open_summarizer(config: SummarizerConfig, spent: Path) -> Summarizer:
+    """Open the summarizer of `config.provider` without calling a model.
+
+    `spent` is our file that counts the cost of language models, created when needed. Raises ConfigInvalid for a setting
+    that can never work, and ExtraMissing for a provider that isn't installed."""
+    return SUMMARIZERS.get(config.provider)(config, spent)

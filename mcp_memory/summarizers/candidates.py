@@ -1,23 +1,28 @@
-"""Collects the candidates for a summary: sentences, and titles that state something."""
+"""Collects the candidates for a summary: sentences, and titles that state something; and weights words."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.summarizers.base import SummarySource
-from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.clauses import defined_by, is_question
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import Sentence, sentences
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.terms import content_words, fold
 from mcp_memory.text.language.word_runs import is_unspaced
 from mcp_memory.text.markdown.inline_text import is_harmless
 
+READ_CHARS = 20_000
+MOST_SENTENCES = 64
+"""The most sentences read from a single source."""
+_LEAST_SHARE = 1e-4
+"""The assumed share of a word that isn't in the index."""
 LEAST_STATED = 5
 """The minimum number of content words in a title that states something; a shorter title only names its note."""
 _ASKS = re.compile(
@@ -28,6 +33,20 @@ _ASKS = re.compile(
 """The start of a title that names the question of its note instead of the answer."""
 RESTATED = 0.8
 """The share of its words in the note's title from which a sentence repeats the title."""
+
+
+class Idf:
+    """Weights words by the share of all passages that contain them."""
+
+    def __init__(self, common: Mapping[str, float]) -> None:
+        self._folded: dict[str, float] = {}
+        for word, share in common.items():
+            key = fold(word)
+            self._folded[key] = max(share, self._folded.get(key, 0.0))
+
+    def bits(self, word: str) -> float:
+        """Return the weight of a folded `word`; 0 for a word in every passage."""
+        return -math.log2(min(1.0, max(self._folded.get(word, 0.0), _LEAST_SHARE)))
 
 
 @dataclass(frozen=True, slots=True)

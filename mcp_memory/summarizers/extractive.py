@@ -19,9 +19,9 @@ import numpy as np
 
 from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import LlmReply, Prompt, Summary, SummaryRequest
-from mcp_memory.summarizers.candidates import SummaryCandidate, candidates_of, plain_title
+from mcp_memory.summarizers.candidates import Idf, SummaryCandidate, candidates_of, plain_title
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.topic_labels import Idf, title_of
+from mcp_memory.summarizers.topic_labels import title_of
 from mcp_memory.text.language.clauses import defined_by, is_question, is_secondary, main_clause
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.terms import content_words, folded

@@ -12,7 +12,7 @@ from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import LlmClient, LlmReply, Prompt, Summary, SummaryRequest
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
-from mcp_memory.summarizers.llm_answers import AnswerFlaw, JudgedAnswer, judge
+from mcp_memory.summarizers.llm_answers import AnswerFlaw, judge
 from mcp_memory.summarizers.prompting import prompt_for
 from mcp_memory.summarizers.quota import Quota
 from mcp_memory.summarizers.topic_labels import title_of
@@ -41,10 +41,8 @@ class FallbackSummarizer:
                 raise
             problem = str(error)
         else:
-            if isinstance(answer, JudgedAnswer):
-                title = answer.title or title_of(request.sources, request.common, request.hint)
-                labels, questions = answer.labels, answer.questions
-                return Summary(title, answer.text, self.name, answer.gist, questions=questions, labels=labels)
+            if isinstance(answer, Summary):
+                return replace(answer, title=answer.title or title_of(request.sources, request.common, request.hint))
             problem = f"{self.name} {answer.value}"
         return replace(self._extractive.summarize(request), provisional=True, problem=problem)
 
@@ -69,10 +67,10 @@ class FallbackSummarizer:
         self._closed.set()
         self._llm.close()
 
-    def _answer(self, request: SummaryRequest) -> JudgedAnswer | AnswerFlaw:
+    def _answer(self, request: SummaryRequest) -> Summary | AnswerFlaw:
         prompt = prompt_for(request, self._prompt_tokens)
-        answer = judge(self.ask(prompt), prompt)
+        answer = judge(self.ask(prompt), prompt, self.name)
         if answer is AnswerFlaw.TOO_LONG:
             prompt = prompt_for(request, self._prompt_tokens, terse=True)
-            answer = judge(self.ask(prompt), prompt)
+            answer = judge(self.ask(prompt), prompt, self.name)
         return answer

@@ -6,12 +6,10 @@ and the extractive summary is used.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import takewhile
 
-from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, LlmReply, Prompt
+from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, LlmReply, Prompt, Summary
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.markdown.blocks import BlockKind, scan
@@ -38,19 +36,8 @@ class AnswerFlaw(StrEnum):
     UNRELATED = "answered with something unrelated to the notes"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedAnswer:
-    """An accepted answer. `title` is empty if the answer has no suitable title; `text` is Markdown without headings.
-    `gist`, `questions` and `labels` are the fields of a `Summary`."""
-
-    title: str
-    text: str
-    gist: str = ""
-    questions: tuple[str, ...] = ()
-    labels: Mapping[int, str] = field(default_factory=dict[int, str])
-
-
-def judge(reply: LlmReply, prompt: Prompt) -> JudgedAnswer | AnswerFlaw:
+def judge(reply: LlmReply, prompt: Prompt, by: str) -> Summary | AnswerFlaw:
+    """Return the answer as a summary by this model, without a title if the answer has no suitable one."""
     title, body = _split(_without_wrapping(reply.text))
     labels: dict[int, str] = {}
     if prompt.is_page:
@@ -72,14 +59,14 @@ def judge(reply: LlmReply, prompt: Prompt) -> JudgedAnswer | AnswerFlaw:
         return AnswerFlaw.TOO_LONG
     title = title if _is_title(title, prompt) and _shared(title, prompt) >= LEAST_SHARED else ""
     if not prompt.is_page:
-        return JudgedAnswer(title, text)
+        return Summary(title, text, by)
     lines = [line.strip() for line in text.split("\n")]
     gist = list(takewhile(lambda line: not _ITEM.match(line), lines))
     questions = [found[1] for line in lines if (found := _OPEN.match(line))]
     rest = [line for line in lines[len(gist) :] if not _OPEN.match(line)]
     fitting = {source: label for source, label in labels.items()
                if len(label.split()) <= MOST_TITLE_WORDS and _shared(label, prompt) >= LEAST_SHARED}  # fmt: skip
-    return JudgedAnswer(title, "\n".join(rest).strip(), "\n".join(filter(None, gist)), tuple(questions), fitting)
+    return Summary(title, "\n".join(rest).strip(), by, "\n".join(filter(None, gist)), questions, fitting)
 
 
 def _flaw(answer: str, prompt: Prompt) -> AnswerFlaw | None:

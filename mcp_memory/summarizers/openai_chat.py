@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
 from mcp_memory.runtime import model_endpoint, telemetry
-from mcp_memory.summarizers.answer_stream import AnswerStream
 from mcp_memory.summarizers.base import MOST_ANSWER_BYTES, LlmReply, Prompt
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.fallback import FallbackSummarizer
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _EVENTS = "text/event-stream"
+_DATA = b"data:"
+_END = b"[DONE]"
 _POLL_S = 0.1
 """The interval at which a call checks whether it is closed."""
 
@@ -138,6 +140,47 @@ class OpenAIChat:
 
     def _no_completion(self) -> SummarizerUnavailable:
         return SummarizerUnavailable(f"{self._place} answers something other than a completion")
+
+
+@dataclass
+class AnswerStream:
+    """A streamed answer: server-sent events in OpenAI's format. `text` is the text so far. `cut`: the model or our
+    limit ended the answer early; `failed`: an event wasn't part of an answer."""
+
+    text: str = ""
+    cut: bool = False
+    failed: bool = False
+    _line: bytearray = field(default_factory=bytearray)
+
+    def feed(self, received: bytes) -> Iterator[str]:
+        """Yield the pieces of text that the received bytes complete."""
+        self._line += received
+        while (end := self._line.find(b"\n")) >= 0 and not self.is_over:
+            line = bytes(self._line[:end]).strip()
+            del self._line[: end + 1]
+            if line.startswith(_DATA) and (event := line[len(_DATA) :].strip()) != _END:
+                yield from self._read(event)
+        self.cut = self.cut or len(self._line) > MOST_ANSWER_BYTES
+
+    @property
+    def is_over(self) -> bool:
+        return self.cut or self.failed
+
+    def _read(self, event: bytes) -> Iterator[str]:
+        try:
+            choices: Any = json.loads(event)["choices"]
+            choice: Any = choices[0] if choices else {}  # the last event may contain only a token count
+            delta: Any = choice.get("delta") or {}
+            piece: Any = delta.get("content") or delta.get("refusal") or ""
+            self.cut = choice.get("finish_reason") == "length"
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            piece = None
+        if not isinstance(piece, str):
+            self.failed = True
+        elif piece:
+            self.text += piece
+            self.cut = self.cut or len(self.text) > MOST_ANSWER_BYTES
+            yield piece
 
 
 async def _body(response: httpx2.Response) -> bytes | None:

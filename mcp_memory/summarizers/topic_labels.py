@@ -1,9 +1,8 @@
 """Names a topic by what its notes have in common, in their own words or in the subjects that agents assigned.
 
 The score of a phrase grows with the number of notes that contain it and with the rarity of its words in memory. Phrases
-used like nouns score higher: after an article or a preposition, last in a run of words, not after a pronoun or before
-an object. A phrase from few of the notes is used only without a better phrase. No model, and no dictionary except words
-that name nothing.
+used like nouns score higher: after an article or a preposition, not after a pronoun or before an object. A phrase from
+few of the notes is used only without a better phrase. No model, and no dictionary except words that name nothing.
 """
 
 import math
@@ -13,35 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
+from mcp_memory.summarizers.candidates import MOST_SENTENCES, READ_CHARS, Idf
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.subjects import shared_subject, subject_of
 from mcp_memory.text.language.terms import fold, words
-from mcp_memory.text.language.word_lists import ARTICLES, ENGLISH, GENERIC_WORDS, LABELS, PREPOSITIONS, function_words
+from mcp_memory.text.language.word_lists import ARTICLES, GENERIC_WORDS, LABELS, PREPOSITIONS, function_words
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
-
-_LEAST_SHARE = 1e-4
-"""The assumed share of a word that isn't in the index."""
-
-
-class Idf:
-    """Weights words by the share of all passages that contain them."""
-
-    def __init__(self, common: Mapping[str, float]) -> None:
-        self._folded: dict[str, float] = {}
-        for word, share in common.items():
-            key = fold(word)
-            self._folded[key] = max(share, self._folded.get(key, 0.0))
-
-    def bits(self, word: str) -> float:
-        """Return the weight of a folded `word`; 0 for a word in every passage."""
-        return -math.log2(min(1.0, max(self._folded.get(word, 0.0), _LEAST_SHARE)))
-
-
-READ_CHARS = 20_000
-MOST_SENTENCES = 64
-"""The most sentences read from a single source."""
 
 PHRASE_WORDS = 3
 UNSPACED_CHARS = (2, 6)
@@ -60,8 +38,6 @@ ENOUGH = 0.6
 """The share of the sources that a title's phrases cover."""
 LONGER = 0.6
 """Added for each further word of a phrase."""
-INSIDE, SELDOM_LAST = 0.5, 0.3
-"""The factor, and its threshold: a word that ends a smaller share of its runs is probably an adjective."""
 WIDER = 0.4
 """The share of a phrase's occurrences with the same surrounding words above which these words extend it."""
 SPEAKER_LINES = 4
@@ -78,8 +54,6 @@ _OBJECTS = ARTICLES | {"me", "him", "them", "us", "it", "myself", "yourself", "t
 
 _HEADING = re.compile(r"#{1,6} +([^#\n]{1,59}[^#\s])(?![^\W_])")  # up to the end of a word
 _LEAD = re.compile(r"(?:#{1,6} +|[-*] +)?([^\s:`#][^:`\n]{1,40}): +\S")
-_ENDINGS = ("s", "es", "e", "n", "en", "ns")
-"""Endings that a plural or a case adds to a word."""
 Keys = tuple[str, ...]
 
 
@@ -97,7 +71,7 @@ def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint
         return short_title(_spelled(subject, sources))
     usage = _read(sources)
     idf = Idf(common)
-    hinted = {usage.stem(fold(word)) for word in words(hint)}
+    hinted = set(map(fold, words(hint)))
     left = {keys: phrase for keys, phrase in sorted(usage.phrases.items())
             if not usage.is_speaker(keys) and not hinted.intersection(keys)}  # fmt: skip
     worth = {keys: _bits(keys, phrase, idf) * usage.nominal(phrase) for keys, phrase in left.items()}
@@ -180,20 +154,9 @@ class _Usage:
     phrases: defaultdict[Keys, _Phrase] = field(default_factory=lambda: defaultdict[Keys, _Phrase](_Phrase))
     as_noun: Counter[str] = field(default_factory=Counter[str])
     as_other: Counter[str] = field(default_factory=Counter[str])
-    last: Counter[str] = field(default_factory=Counter[str])
-    inside: Counter[str] = field(default_factory=Counter[str])
-    vocabulary: frozenset[str] = frozenset()
 
-    def stem(self, word: str) -> str:
-        """Return the word without the ending of a plural or a case, if the sources contain that form, too."""
-        shorter = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
-        return min((stem for stem in shorter if len(stem) > 2 and stem in self.vocabulary), key=len, default=word)
-
-    def add(self, source: int, run: WordRun, *, is_heading: bool, is_english: bool) -> None:
+    def add(self, source: int, run: WordRun, *, is_heading: bool) -> None:
         *inside, last = (fold(word.lower()) for word in run.words)
-        if is_english:
-            self.inside.update(inside)
-            self.last[last] += 1
         if run.before in ARTICLES or run.before in PREPOSITIONS:
             self.as_noun.update(inside)
             self.as_noun[last] += not (inside and run.words[-1].endswith(("ing", "ed")))
@@ -201,7 +164,7 @@ class _Usage:
             self.as_other[fold(run.words[0].lower())] += 1
         self.as_other[last] += run.after in _OBJECTS
         for spelling, begins in _parts(run):
-            keys = tuple(self.stem(fold(word)) for word in words(spelling))
+            keys = tuple(fold(word) for word in words(spelling))
             if len(set(keys)) == len(keys):
                 phrase = self.phrases[keys]
                 phrase.times[source] += 1
@@ -211,14 +174,9 @@ class _Usage:
 
     def nominal(self, phrase: _Phrase) -> float:
         """Rate, 0 to 1, how noun-like the use of its first and last words is."""
-        first, *rest = (word.lower() for word in phrase.spelling.split())
-        last = rest[-1] if rest else first
-        ends = self.last[fold(last)]
-        share = INSIDE if (ends + 0.5) / (ends + self.inside[fold(last)] + 0.5) < SELDOM_LAST else 1.0
-        uses = math.prod(self._use(fold(word)) for word in {first, last}) ** (0.5 if rest else 1)
-        adverbs = sum(word.isascii() and word.endswith("ly") for word in {first, last})
-        verb = last.isascii() and last.endswith(("ing", "ed")) and not self.as_noun[fold(last)]
-        return share * uses * 0.4**adverbs * (0.6 if verb else 1)
+        spelled = phrase.spelling.lower().split()
+        uses = math.prod(self._use(fold(word)) for word in {spelled[0], spelled[-1]})
+        return uses if len(spelled) == 1 else math.sqrt(uses)
 
     def _use(self, word: str) -> float:
         nouns = self.as_noun[word] + 0.5
@@ -233,9 +191,7 @@ def _read(sources: Sequence[SummarySource]) -> _Usage:
     texts = [list(_lines(source)) for source in sources]
     leads = Counter(lead for lines in texts for line, _ in lines if (lead := speaker_of(line)))
     speakers = {lead for lead, count in leads.items() if count >= SPEAKER_LINES}
-    every_line = [line for lines in texts for line, _ in lines]
-    vocabulary = frozenset(fold(word) for line in every_line for word in words(line))
-    usage = _Usage(frozenset(fold(word) for lead in speakers for word in words(lead)), vocabulary=vocabulary)
+    usage = _Usage(frozenset(fold(word) for lead in speakers for word in words(lead)))
     for number, lines in enumerate(texts):
         grammar = function_words(word for line, _ in lines for word in words(line))
 
@@ -248,7 +204,7 @@ def _read(sources: Sequence[SummarySource]) -> _Usage:
         for line, is_heading in lines:
             text = line.partition(":")[2] if speaker_of(line) in speakers else line
             for run in runs(text, is_empty):
-                usage.add(number, run, is_heading=is_heading, is_english=grammar is ENGLISH)
+                usage.add(number, run, is_heading=is_heading)
     return usage
 
 

@@ -1,7 +1,9 @@
-"""Renders and parses `_summary.md`, a topic's page: its summary, and links that any Markdown viewer follows. Pure."""
+"""Names the places of topics, and renders and parses `_summary.md`, a topic's page: its summary, and links that any
+Markdown viewer follows. Pure."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,6 +20,12 @@ from mcp_memory.text.pluralize import counted
 
 TOPICS = "topics"
 """The folder of all topics, in the managed folder."""
+
+FRESH = "_fresh"
+"""The folder of notes without a topic, in the folder of all topics."""
+
+_NUMBERED = re.compile(r"([0-9]{2,6})-[^/]+")
+"""The name of a topic's folder."""
 
 PAGE = "_summary.md"
 MAP = "_index.md"
@@ -231,3 +239,26 @@ def link(page: NotePath, title: str, path: NotePath) -> str:
 
 def _list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
+
+
+def next_number(names: Iterable[str]) -> int:
+    """Return the next free number among the folders of a parent."""
+    return max((int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))), default=0) + 1
+
+
+def is_topic_name(name: str) -> bool:
+    return bool(_NUMBERED.fullmatch(name))
+
+
+def age_key(path: str) -> tuple[str, int, str]:
+    """Return a key that sorts notes by age: within `_fresh/` by number, so that 1000 comes after 999."""
+    folder, _, name = path.rpartition("/")
+    number = name.partition("-")[0]
+    return folder, int(number) if number.isascii() and number.isdigit() else 0, name
+
+
+def upwards(folder: str) -> Iterator[str]:
+    """Yield the folder and its parents, without the top."""
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]

@@ -1,6 +1,6 @@
 """Plans the jobs of a round of compaction from the notes that topics may contain. Pure and deterministic.
 
-All notes without a topic are filed, except for the latest few. Notes of a project go into its single topic, and from
+Notes of a project go into its single topic, and from
 there into subtopics once there are several subjects; notes of two projects are never mixed. Other notes join a fitting
 topic, or make a new topic with similar notes if they share a name for it; otherwise they wait. In a round without moves
 of notes, top-level topics without a project join a fitting topic, or get a new parent. A run plans until a plan is
@@ -8,7 +8,7 @@ empty, so growth cascades upwards. Filed notes and topics keep their place, exce
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -19,7 +19,7 @@ from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.cluster import BLOCK, clusters, total, unit
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.likeness import have_in_common, topic_vectors
-from mcp_memory.topics.places import FRESH, age_key, joined, upwards
+from mcp_memory.topics.page import FRESH, age_key, upwards
 
 Matrix = NDArray[np.float32]
 
@@ -27,7 +27,7 @@ OF_OTHER_SUBJECTS = 2.0
 """The factor of `leaf_cosine` for a note to join a topic without notes of the same subject."""
 
 TOP = ""
-"""The folder of all topics, as `Job.parent`."""
+"""The folder of all topics, as `PlanJob.parent`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class PlanJob:
 
     into: str | None
     """An existing topic; None for a new topic."""
-    parent: str
-    """The folder that contains, or will contain, the topic."""
+    parent: str = TOP
+    """The folder for a new topic."""
     leaves: tuple[str, ...] = ()
     """Paths of notes."""
     topics: tuple[str, ...] = ()
@@ -75,42 +75,28 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
     without a vector, which waits. Notes in a folder whose name begins with `_`, and below, stay there, and nothing
     joins them."""
     rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
-    fresh = [row for row in rows if notes[row].folder == FRESH]
-    # Sort first, because sums of floats depend on the order.
-    in_order = [notes[row] for row in rows]
-    near = topic_vectors(vectors[rows], [note.project for note in in_order], [note.subject for note in in_order])
-    near = near[np.argsort(rows)]
-    waiting = set(fresh[max(0, len(fresh) - config.fresh_tail_count) :])
+    notes, vectors = [notes[row] for row in rows], vectors[rows]
+    near = topic_vectors(vectors, [note.project for note in notes], [note.subject for note in notes])
     jobs: list[PlanJob] = []
-    for project, theirs in sorted(_by_project(notes, rows).items()):
-        tree = _Tree.of(notes, near, [row for row in theirs if row not in waiting])
+    for project, theirs in sorted(_by_project(notes).items()):
+        tree = _Tree.of(notes, near, theirs)
         if project:
             jobs += _project_filing(tree, config)
         else:
-            jobs += _filing(tree, config) or _condensation(replace(tree, vectors=vectors), config)
+            filed, _ = _filed_by_subject(tree, tree.fresh, sorted(tree.below), TOP, config)
+            jobs += filed or _condensation(replace(tree, vectors=vectors), config)
     return jobs
 
 
-def paths_after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[PlanJob], str]) -> dict[str, str]:
-    """Map each note's current path to its path after the jobs. `named` returns the folder name of a new topic."""
-    moved: dict[str, str] = {}
-    prefixes: dict[str, str] = {}
-    for job in jobs:
-        folder = job.into if job.into is not None else joined(job.parent, named(job))
-        moved |= {path: joined(folder, path.rpartition("/")[2]) for path in job.leaves}
-        prefixes |= {topic: joined(folder, topic.rpartition("/")[2]) for topic in job.topics}
-    return {path: moved.get(path) or _under(path, prefixes) for path in notes}
-
-
-def _by_project(notes: Sequence[PlanNote], rows: Iterable[int]) -> dict[str, list[int]]:
+def _by_project(notes: Sequence[PlanNote]) -> dict[str, list[int]]:
     """Return the rows of each project. Everything below a top-level topic belongs to its notes' project, or to no
     project if there are several."""
+    tops = [note.folder.partition("/")[0] for note in notes]
     projects: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        projects[notes[row].folder.partition("/")[0]].add(notes[row].project)
+    for note, top in zip(notes, tops, strict=True):
+        projects[top].add(note.project)
     found: dict[str, list[int]] = defaultdict(list)
-    for row in rows:
-        top = notes[row].folder.partition("/")[0]
+    for row, top in enumerate(tops):
         theirs = {notes[row].project} if top == FRESH else projects[top]
         found[next(iter(theirs)) if len(theirs) == 1 else ""].append(row)
     return found
@@ -118,7 +104,7 @@ def _by_project(notes: Sequence[PlanNote], rows: Iterable[int]) -> dict[str, lis
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The topics of a project with notes at any depth, and the notes, as rows of `vectors`, by age."""
+    """The topics of a project with notes at any depth, and the notes by age, as rows of `vectors`."""
 
     notes: Sequence[PlanNote]
     vectors: Matrix
@@ -162,10 +148,6 @@ class _Tree:
         own = {row: content_words(self.notes[row].subject) for row in rows}
         return [row for row in rows if not own[row] or own[row] & known or float(self.vectors[row] @ middle) >= least]
 
-    def have_in_common(self, rows: Sequence[int], everywhere: Mapping[str, int], config: TopicsConfig) -> bool:
-        some = [self.notes[row] for row in rows]
-        return have_in_common([note.subject for note in some], [note.words for note in some], everywhere, config)
-
     def middles(self, folders: Sequence[str]) -> Matrix:
         """Return the mean of each topic's vectors; its product with a vector is the mean cosine with them."""
         sums = np.stack([total(self.vectors, self.below[folder]) for folder in folders])
@@ -174,11 +156,6 @@ class _Tree:
     def directions(self, folders: Sequence[str]) -> Matrix:
         """Return the means at length 1."""
         return np.stack([unit(total(self.vectors, self.below[folder])) for folder in folders])
-
-
-def _filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
-    """Plan the notes that join a topic or make a new topic at the top."""
-    return _filed_by_subject(tree, tree.fresh, sorted(tree.below), TOP, config)[0]
 
 
 def _filed_by_subject(
@@ -192,19 +169,19 @@ def _filed_by_subject(
     if hosts and ready:
         middles = tree.middles(hosts)
         found = _joins(tree.vectors, ready, middles, [room[host] for host in hosts], config.leaf_cosine)
-        joins = {hosts[at]: tree.belonging(rows, hosts[at], middles[at], config) for at, rows in found.items()}
-        joins = {host: rows for host, rows in joins.items() if rows}
-    jobs = [_filed(tree, rows, into=topic) for topic, rows in sorted(joins.items())]
+        for at, rows in found.items():
+            joins[hosts[at]] = tree.belonging(rows, hosts[at], middles[at], config)
+    jobs = [_filed(tree, rows, into=topic) for topic, rows in sorted(joins.items()) if rows]
     taken = {row for rows in joins.values() for row in rows}
     rest = [row for row in ready if row not in taken]
     groups = clusters(tree.vectors, rest, least_cosine=config.leaf_cosine, most=config.max_leaves)
     everywhere = Counter(word for row in rest for word in tree.notes[row].words)
-    groups = [
-        rows for rows in groups if len(rows) >= config.min_leaves and tree.have_in_common(rows, everywhere, config)
-    ]
-    founding = sorted(map(sorted, groups))
-    order = {row: at for at, row in enumerate(ready)}
-    founding.sort(key=lambda rows: min(order[row] for row in rows))
+    founding: list[list[int]] = []
+    for rows in sorted(groups, key=min):
+        some = [tree.notes[row] for row in rows]
+        subjects, words = [note.subject for note in some], [note.words for note in some]
+        if len(rows) >= config.min_leaves and have_in_common(subjects, words, everywhere, config):
+            founding.append(rows)
     left = set(rest).difference(*founding)
     return jobs + [_filed(tree, rows, parent=parent) for rows in founding], [row for row in rest if row in left]
 
@@ -217,7 +194,7 @@ def _project_filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
         return [_filed(tree, tree.fresh)] if len(tree.fresh) >= config.min_leaves else []
     loose = [row for row in tree.leaves[root] if not tree.notes[row].is_fixed and tree.vectors[row].any()]
     topics = [topic for topic in sorted(tree.below) if topic.startswith(f"{root}/")]
-    ready = sorted([*loose, *tree.fresh], key=lambda row: tree.notes[row].sort_key)
+    ready = sorted([*loose, *tree.fresh])
     jobs, left = _filed_by_subject(tree, ready, topics, root, config)
     whole = len(tree.below[root]) + len(tree.fresh)
     if config.max_depth < 2 or (not topics and whole <= config.max_leaves // (2 if len(jobs) > 1 else 1)):
@@ -276,24 +253,12 @@ def _joins(
         host = int(best[at])
         if fits[at] >= least and len(joined[host]) < room[host]:
             joined[host].append(rows[at])
-    return {host: sorted(some) for host, some in joined.items() if some}
+    return {host: sorted(some) for host, some in joined.items()}
 
 
 def _filed(tree: _Tree, rows: Iterable[int], into: str | None = None, parent: str = TOP) -> PlanJob:
-    by_age = sorted((tree.notes[row] for row in rows), key=lambda note: note.sort_key)
-    return PlanJob(into, _parent(into) if into else parent, leaves=tuple(note.place for note in by_age))
+    return PlanJob(into, parent, leaves=tuple(tree.notes[row].place for row in sorted(rows)))
 
 
 def _moved(topics: Sequence[str], some: Iterable[int], into: str | None = None) -> PlanJob:
-    return PlanJob(into, _parent(into), topics=tuple(topics[at] for at in some))
-
-
-def _parent(topic: str | None) -> str:
-    return topic.rpartition("/")[0] if topic else TOP
-
-
-def _under(path: str, moved: Mapping[str, str]) -> str:
-    for folder in upwards(path.rpartition("/")[0]):
-        if folder in moved:
-            return moved[folder] + path[len(folder) :]
-    return path
+    return PlanJob(into, topics=tuple(topics[at] for at in some))

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from mcp_memory.errors import NotFound
 from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.text.language.terms import words
-from mcp_memory.topics.page import PAGE, PageChild, covers
-from mcp_memory.topics.places import FRESH
+from mcp_memory.topics.page import FRESH, PAGE, PageChild, covers
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +79,6 @@ class Topic:
         """The first and last dates of the notes in it and below."""
         dates = [when for topic in self.walk() for note in topic.leaves if (when := note.created or note.updated)]
         return min(dates, default=None), max(dates, default=None)
-
-    @property
-    def files(self) -> list[NoteRecord]:
-        """The files that move with it: the notes in its folder and below, and the pages."""
-        inside = f"{self.folder}/"
-        notes = [note for topic in self.walk() for note in (*topic.leaves, topic.page)]
-        return [note for note in notes if note and note.path.startswith(inside)]
 
     @property
     def project(self) -> str:

@@ -11,8 +11,7 @@ from mcp_memory.models import NoteId, NotePath, NoteState, Outcome
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.instruction_files import are_orders, plain_name
 from mcp_memory.text.markdown.logs import is_log_path
-from mcp_memory.topics.page import CONTENTS, ENTITIES, SUMMARIES, is_page
-from mcp_memory.topics.places import FRESH
+from mcp_memory.topics.page import CONTENTS, ENTITIES, FRESH, SUMMARIES, is_page
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.ledger import Ledger

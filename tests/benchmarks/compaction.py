@@ -24,7 +24,7 @@ FORGOTTEN_S = 600.0
 
 def beside_compaction() -> Iterator[Figure]:
     """400 notes are appended to an empty vault; then a person's `compact`, which stands back for nobody."""
-    tuned = {"MCP_MEMORY_TOPICS_AUTOMATIC": "false", "MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0"}
+    tuned = {"MCP_MEMORY_TOPICS_AUTOMATIC": "false"}
     with fresh() as site, site.daemon(**tuned) as daemon:
         appending = Tool(daemon.port, "memory_append", daemon.token)
         for number in range(FILED.notes):

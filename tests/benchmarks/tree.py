@@ -71,7 +71,7 @@ def tree() -> Iterator[Figure]:
 async def _measure(vault: Path, mine: Sequence[EvalQuestion], place: Path, evidence: Told) -> None:
     now = after_last_log(vault)
     config = EngineConfig(
-        place / "vault", place / "state", models(), features={"topics": TopicsConfig(fresh_tail_count=0)},
+        place / "vault", place / "state", models(), features={"topics": TopicsConfig()},
         vault=VaultConfig(secrets="allow"),
     )  # fmt: skip
     async with open_engine(config, watch=False, clock=lambda: now) as opened:

@@ -131,7 +131,7 @@ WORDS_OF = {
 
 @pytest.mark.parametrize("kind", WORDS_OF)
 async def test_notes_of_every_kind_are_filed_whole(toy_world: World, kind: str) -> None:
-    everything = type(ALL_AT_ONCE)(fresh_tail_count=0, leaf_cosine=-1, shared_words=0, min_leaves=2)
+    everything = type(ALL_AT_ONCE)(leaf_cosine=-1, shared_words=0, min_leaves=2)
     async with toy_world.engine(topics=everything) as engine:
         await told(engine, WORDS_OF[kind])
         before = toy_world.files()
@@ -274,7 +274,7 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
 
 def test_of_three_hundred_runs_the_latest_hundred_stay_whatever_the_clock_says(tmp_path: Path) -> None:
     journal, runs = RunJournal(tmp_path), list[str]()
-    journal.begin_job("done", JobEntry("key", "about", [], {}))
+    journal.begin_job("done", JobEntry("about", [], {}, key="key"))
     unfinished = (tmp_path / "done.jsonl").read_bytes()
     journal.end_job("done", "key", JobOutcome.DONE)
     done = (tmp_path / "done.jsonl").rename(tmp_path / "done").read_bytes()

@@ -12,7 +12,6 @@ import pytest
 
 from mcp_memory.compaction import auto_compactor
 from mcp_memory.compaction.page_refresh import AGAIN_S, FallbackPages
-from mcp_memory.errors import NotFound
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import PAGE
@@ -153,29 +152,3 @@ async def test_where_anything_is_gone_the_page_is_made_afresh(
         await engine.compact()
         system, material = (message["content"] for message in endpoint.requests[-1]["messages"])
         assert len(endpoint.requests) == 2 and UPDATE not in system and "said the model" not in material
-
-
-async def test_one_topic_alone(toy_world: World) -> None:
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await told(engine, TEA + RAIL)
-        await engine.compact()
-        tea, rail = topic_of(toy_world, "green-tea"), topic_of(toy_world, "night-train")
-        await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
-        await told(engine, ["The night train to Vienna leaves from platform 9 with a sleeping car, says Bob."])
-        await told(engine, [f"Snails of kind {n} eat lettuce." for n in range(3)])
-        preview = await engine.perform("compact", {"topic": tea, "dry_run": True})
-        assert [(topic["path"], topic["notes"]) for topic in preview["topics"]] == [(tea, 5)]
-        before = toy_world.files()
-        report = await engine.compact(f"./{tea}/")
-        assert report.waiting == 4 and len(report.done) == 2
-        changed = {path for path, data in toy_world.files().items() if before.get(path) != data}
-        assert changed and all(path.startswith(tea) for path in changed - {"topics/_index.md"})
-        assert "says Ada" in page_of(toy_world).body and "says Bob" not in page_of(toy_world, "night-train").body
-        name = rail.rpartition("/")[2]
-        assert len((await engine.compact(name)).done) == 2, "by its name below topics/, too"
-        for wrong in ("topics/99-nothing", "topics/_fresh", "topics", "", next(iter(before))):
-            with pytest.raises(NotFound, match="no topic"):
-                await engine.compact(wrong)
-            with pytest.raises(NotFound, match="no topic"):
-                await engine.perform("compact", {"topic": wrong, "dry_run": True})
-        assert len((await engine.compact()).done) == 1

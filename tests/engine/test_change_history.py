@@ -324,7 +324,7 @@ async def test_unknown_and_ambiguous_names_are_refused(world: World) -> None:
 
 
 async def test_a_compaction_is_taken_back_by_its_own_undo(toy_world: World) -> None:
-    at_once = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.2, shared_words=0, min_leaves=3)
+    at_once = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
     async with toy_world.engine(topics=at_once) as engine:
         await told(engine, TEA)
         before = toy_world.files()

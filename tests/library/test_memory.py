@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -205,9 +204,8 @@ def test_who_does_not_wait_is_told_who_has_the_vault(place: Place) -> None:
 @pytest.mark.with_model
 @pytest.mark.parametrize("is_served", [False, True])
 def test_fresh_notes_are_filed_under_topics(place: Place, is_served: bool) -> None:
-    eager = replace(place, more={"MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0"})  # a daemon has settings of its own
-    daemon = eager.started() if is_served else nullcontext()
-    with daemon, Memory.open(place.vault, topics__fresh_tail_count=0) as memory:
+    daemon = place.started() if is_served else nullcontext()
+    with daemon, Memory.open(place.vault) as memory:
         ids = [memory.append(f"Green tea from Uji, cup {n}: water of {60 + n} degrees.").id for n in range(3)]
         assert memory.settled()
         filed = memory.compact()
@@ -218,7 +216,7 @@ def test_fresh_notes_are_filed_under_topics(place: Place, is_served: bool) -> No
 
 
 def test_without_a_model_a_compaction_says_why_notes_wait(place: Place) -> None:
-    with Memory.open(place.vault, topics__fresh_tail_count=0) as memory:
+    with Memory.open(place.vault) as memory:
         memory.append("Green tea from Uji.")
         filed = memory.compact()
         assert filed.waiting == 1 and filed.note and "without a vector" in filed.note

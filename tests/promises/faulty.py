@@ -19,8 +19,11 @@ from typing import cast
 
 import anyio
 
-from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
-from mcp_memory.compaction.topic_edits import VERBS, TopicEdit, TopicEditor
+from mcp_memory.compaction.job_builder import JobBuilder
+from mcp_memory.compaction.requests import EditTopicRequest
+from mcp_memory.compaction.topic_edits import VERBS, TopicEditor
+from mcp_memory.compaction.topic_index import MapEntry, render_map
+from mcp_memory.compaction.topic_moves import PlannedMove
 from mcp_memory.core.config import EngineConfig
 from mcp_memory.core.core import Core
 from mcp_memory.curation.dreams.dream_files import STORE, DreamFiles
@@ -37,10 +40,10 @@ from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.text.markdown import logs, sections
 from mcp_memory.text.markdown.link_targets import redirected
 from mcp_memory.text.markdown.links import find_links, resolve
-from mcp_memory.topics.map import MapEntry, render_map
 from mcp_memory.topics.page import (
     MAP,
     PAGE,
+    is_topic_name,
     render_related,
     summary_text,
     with_related_section,
@@ -48,7 +51,6 @@ from mcp_memory.topics.page import (
     without_stale_flag,
 )
 from mcp_memory.topics.page_parts import parts_of
-from mcp_memory.topics.places import is_topic_name
 from mcp_memory.topics.topic_tree import build_tree
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.change_journal import acting
@@ -197,7 +199,7 @@ def tend(vault: Vault) -> None:
         WriteStep(page, related, file.text, parts_of(related)),
         WriteStep(MAPPED, text),
     ]
-    run_job(vault, journal_of(vault), "tended", JobEntry("tend", "tended", steps), lambda _: None)
+    run_job(vault, journal_of(vault), "tended", JobEntry("tended", steps), lambda _: None)
     vault.filing.write_page(page, with_stale_flag(related, stale=True).encode(), vault.read(page).record.etag)
 
 
@@ -252,7 +254,7 @@ def topic_edit(verb: str) -> Callable[[Vault], None]:
         tea, rail = (topic.folder for topic in tree)
         builder = JobBuilder(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON)
         editor = TopicEditor(vault, builder, LinkRewriter(vault, standing.__contains__, lambda _: standing), "topics")
-        edit = TopicEdit(verb, tea, name="3 told" if verb == "split" else "Kettle", into=rail)
+        edit = EditTopicRequest(verb, tea, name="3 told" if verb == "split" else "Kettle", into=rail)
         run_job(vault, journal_of(vault), "edit", editor.build(edit, tree)[0], lambda _: None)
 
     return act

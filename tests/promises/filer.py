@@ -30,7 +30,6 @@ from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import NOON, World
 
 TOPICS = TopicsConfig(
-    fresh_tail_count=0,
     leaf_cosine=0.3,
     shared_words=0,
     topic_cosine=0.2,

@@ -48,7 +48,7 @@ from tests.support.world import NOON, REPOSITORY, World
 ROUNDS_A_VAULT = 5
 NOTES_A_ROUND = 12
 WAYS = ("engine", "engine", "program", "daemon")
-PERSONS_OWN = "folder of yours is in it"
+PERSONS_OWN = "is a note of yours"
 """A person renamed a topic before its page was there."""
 SETTLED = 8
 """So many runs file all that there is to file."""

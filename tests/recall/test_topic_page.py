@@ -18,7 +18,7 @@ from tests.support.world import World, embedded
 
 pytestmark = pytest.mark.anyio
 
-ALL_AT_ONCE = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.2, shared_words=0, min_leaves=3)
+ALL_AT_ONCE = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
 
 TEA = [f"Green tea from Uji needs water of {60 + n} degrees and a warm pot." for n in range(4)]
 RAIL = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(4)]

@@ -1,4 +1,4 @@
-"""Digests: a page for each day and older week, what happened in a phase, and nothing of what was forgotten."""
+"""Digests: a page for each full day, what happened in a phase, and nothing of what was forgotten."""
 
 from __future__ import annotations
 
@@ -22,38 +22,44 @@ async def run(engine: KeywordEngine) -> list[str]:
     return (await engine.run_job("digests"))["changed"]
 
 
-async def test_older_weeks_and_full_days_get_a_page_that_is_written_once(world: World) -> None:
+async def test_full_days_get_a_page_that_is_written_once(world: World) -> None:
     today = world.now.date()
     async with world.engine() as engine:
-        log(world, date(2026, 9, 15), "Moved orders to Postgres", "Moved orders to Postgres", "Port 8087 is free")
-        log(world, date(2026, 9, 17), "Port 8090 is free", "Tuned the queries")
-        log(world, today - timedelta(1), "Paid the invoice", "Called Petra")
+        full = today - timedelta(1)
+        log(
+            world,
+            full,
+            "Moved orders to Postgres",
+            "Moved orders to Postgres",
+            "Port 8087 is free",
+            "Tuned the queries",
+        )
         log(world, today - timedelta(2), "One thing alone")
+        log(world, date(2026, 9, 15), "Long ago", "And over")
         log(world, today, "Not over yet", "And more to come")
         before = {path: data for path, data in world.files().items() if path.startswith("memory/")}
-        assert await run(engine) == ["summaries/days/2026-11-20.md", "summaries/weeks/2026-W38.md"]
-        page = world.read("summaries/weeks/2026-W38.md").decode()
-        assert "title: Week 38 of 2026, 2026-09-14 to 2026-09-20" in page
+        assert await run(engine) == ["summaries/days/2026-11-20.md"]
+        page = world.read("summaries/days/2026-11-20.md").decode()
+        assert "title: Friday, 2026-11-20" in page
         assert page.partition("\n## ")[2].splitlines() == [
             "Logged",
             "",
-            "- 2026-09-15 shop: [Moved orders to Postgres](../../memory/2026-09-15.md)",
-            "- 2026-09-15 shop: [Port 8087 is free](../../memory/2026-09-15.md)",
-            "- 2026-09-17 shop: [Port 8090 is free](../../memory/2026-09-17.md)",
-            "- 2026-09-17 shop: [Tuned the queries](../../memory/2026-09-17.md)",
+            "- 2026-11-20 shop: [Moved orders to Postgres](../../memory/2026-11-20.md)",
+            "- 2026-11-20 shop: [Port 8087 is free](../../memory/2026-11-20.md)",
+            "- 2026-11-20 shop: [Tuned the queries](../../memory/2026-11-20.md)",
         ]
         assert await run(engine) == []
         assert {path: data for path, data in world.files().items() if path.startswith("memory/")} == before
-        assert "summaries/weeks/2026-W38.md" not in await found(engine, "orders Postgres")
+        assert "summaries/days/2026-11-20.md" not in await found(engine, "orders Postgres")
         entry = next(
             one["id"] for one in (await engine.perform("list", {}))["notes"] if one["title"].startswith("Tuned")
         )
         await engine.forget(entry)
-        assert await run(engine) == ["summaries/weeks/2026-W38.md"]
-        assert b"Tuned" not in world.read("summaries/weeks/2026-W38.md")
+        assert await run(engine) == ["summaries/days/2026-11-20.md"]
+        assert b"Tuned" not in world.read("summaries/days/2026-11-20.md")
         mine = world.read("summaries/days/2026-11-20.md") + b"\nMine.\n"
         world.write("summaries/days/2026-11-20.md", mine)
-        log(world, today - timedelta(1), "Paid the invoice", "Called Petra", "Late entry")
+        log(world, full, "Moved orders to Postgres", "Port 8087 is free", "Late entry")
         assert await run(engine) == [] and world.read("summaries/days/2026-11-20.md") == mine
 
 

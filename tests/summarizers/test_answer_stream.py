@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.summarizers.answer_stream import AnswerStream
 from mcp_memory.summarizers.base import MOST_ANSWER_BYTES
+from mcp_memory.summarizers.openai_chat import AnswerStream
 
 
 def event(text: str | None = None, **more: object) -> bytes:

@@ -16,9 +16,8 @@ import psutil
 import pytest
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
-from mcp_memory.summarizers.base import Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.base import Summary, SummaryRequest, SummarySource, open_summarizer
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.open_summarizer import open_summarizer
 from tests.summarizers.conftest import BODY, GOOD, SOURCES, TITLE
 
 Run = Callable[..., Any]

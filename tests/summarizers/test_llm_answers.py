@@ -6,18 +6,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.summarizers.base import LlmReply, Prompt, SummaryRequest, SummarySource
-from mcp_memory.summarizers.llm_answers import AnswerFlaw, JudgedAnswer, judge
+from mcp_memory.summarizers.base import LlmReply, Prompt, Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.llm_answers import AnswerFlaw, judge
 from mcp_memory.summarizers.prompting import prompt_for
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 from tests.summarizers.conftest import BODY, BUDGET_TOKENS, GOOD, SOURCES, TITLE
 
 PROMPT = prompt_for(SummaryRequest(SOURCES, BUDGET_TOKENS), 10_000)
+MODEL = "a model"
 
 
-def judged(text: str, prompt: Prompt = PROMPT, *, cut: bool = False) -> JudgedAnswer | AnswerFlaw:
-    return judge(LlmReply(text, 0, cut), prompt)
+def judged(text: str, prompt: Prompt = PROMPT, *, cut: bool = False) -> Summary | AnswerFlaw:
+    return judge(LlmReply(text, 0, cut), prompt, MODEL)
 
 
 @pytest.mark.parametrize(
@@ -37,14 +38,14 @@ def judged(text: str, prompt: Prompt = PROMPT, *, cut: bool = False) -> JudgedAn
     ],
 )
 def test_what_is_only_badly_dressed_is_put_right(text: str):
-    assert judged(text) == JudgedAnswer(TITLE, BODY)
+    assert judged(text) == Summary(TITLE, BODY, MODEL)
 
 
 def test_headings_become_bold_and_rules_vanish():
     body = "## Pool\n- The staging pool has 40 slots\n---\nRetries\n=======\n- Reads are retried twice\n***\n"
     found = judged(f"Title: {TITLE}\n\n{body}")
-    assert found == JudgedAnswer(
-        TITLE, "**Pool**\n\n- The staging pool has 40 slots\n\n**Retries**\n\n- Reads are retried twice"
+    assert found == Summary(
+        TITLE, "**Pool**\n\n- The staging pool has 40 slots\n\n**Retries**\n\n- Reads are retried twice", MODEL
     )
 
 
@@ -60,7 +61,7 @@ def test_headings_become_bold_and_rules_vanish():
     ],
 )
 def test_a_title_that_is_none_leaves_the_text(first_line: str):
-    assert judged(first_line + BODY) == JudgedAnswer("", BODY)
+    assert judged(first_line + BODY) == Summary("", BODY, MODEL)
 
 
 @pytest.mark.parametrize(
@@ -114,12 +115,12 @@ def test_what_a_note_talks_about_may_be_talked_about():
     )
     prompt = prompt_for(SummaryRequest([source], 100), 1000)
     text = "- The <div wrapper breaks; use `<span>`: https://docs.example/flex, [grid](grid.md)."
-    assert judged(text, prompt) == JudgedAnswer("", text)
+    assert judged(text, prompt) == Summary("", text, MODEL)
 
 
 def test_a_person_who_says_what_he_cannot_do_does_not_refuse():
     prompt = prompt_for(SummaryRequest([SummarySource("Allergies", "I can't eat peanuts.")], 100), 1000)
-    assert judged("- I can't eat peanuts.", prompt) == JudgedAnswer("", "- I can't eat peanuts.")
+    assert judged("- I can't eat peanuts.", prompt) == Summary("", "- I can't eat peanuts.", MODEL)
 
 
 def test_chinese_titles_and_texts_are_understood():
@@ -127,12 +128,12 @@ def test_chinese_titles_and_texts_are_understood():
         SummaryRequest([SummarySource("京都旅行", "京都旅行需要提前预订火车票，预算五万日元。")], 100), 1000
     )
     found = judged("Title：京都旅行的火车票和预算\n\n- 京都旅行需要预订火车票，预算五万日元。", prompt)
-    assert found == JudgedAnswer("京都旅行的火车票和预算", "- 京都旅行需要预订火车票，预算五万日元。")
+    assert found == Summary("京都旅行的火车票和预算", "- 京都旅行需要预订火车票，预算五万日元。", MODEL)
 
 
 def test_hidden_characters_are_shown():
     found = judged("- The staging connection pool has \u202e40 slots\U000e0041.")
-    assert found == JudgedAnswer("", "- The staging connection pool has \\u{202E}40 slots\\u{E0041}.")
+    assert found == Summary("", "- The staging connection pool has \\u{202E}40 slots\\u{E0041}.", MODEL)
 
 
 PIECES = ["Title: ", "# ", "---", "===", "```", "- ", "\n", "\n\n", "staging pool", "<b>", "40 slots ", "> "]
@@ -143,7 +144,7 @@ PIECES = ["Title: ", "# ", "---", "===", "```", "- ", "\n", "\n\n", "staging poo
 @example("# a\nstaging pool\n---\n", False)
 def test_whatever_is_accepted_fits(text: str, cut: bool):
     found = judged(text, cut=cut)
-    if isinstance(found, JudgedAnswer):
+    if isinstance(found, Summary):
         assert not cut and found.text == found.text.strip() and found.text
         assert count_tokens(found.text) <= BUDGET_TOKENS
         assert all(block.kind is not BlockKind.HEADING for block in scan(found.text)), found
@@ -166,10 +167,10 @@ Requests timed out before.
 
 
 def test_a_page_has_a_name_a_gist_what_is_open_and_a_line_for_each_source() -> None:
-    assert judged(PAGE, PAGE_PROMPT) == JudgedAnswer(
-        "Staging pool", "- We do not retry writes to staging.",
+    assert judged(PAGE, PAGE_PROMPT) == Summary(
+        "Staging pool", "- We do not retry writes to staging.", MODEL,
         "The connection pool of staging has 40 slots since 5 May.\nRequests timed out before.",
-        ("Are reads of staging retried twice?",),
+        ["Are reads of staging retried twice?"],
         {0: "Pool of staging has 40 slots since May", 1: "Requests to staging timed out when the pool was too small"},
     )  # fmt: skip
     assert "[2] …" in PAGE_PROMPT.instructions and "[2] …" not in PROMPT.instructions
@@ -183,4 +184,4 @@ def test_what_a_page_says_of_a_source_is_judged_like_the_rest(line: str) -> None
 def test_a_name_of_a_topic_is_short() -> None:
     long = PAGE.replace("Staging pool", "The pool of staging and how its requests timed out")
     found = judged(long, PAGE_PROMPT)
-    assert isinstance(found, JudgedAnswer) and found.title == ""
+    assert isinstance(found, Summary) and found.title == ""

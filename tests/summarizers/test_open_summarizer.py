@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import ConfigInvalid
+from mcp_memory.summarizers.base import SUMMARIZERS, open_summarizer
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.open_summarizer import SUMMARIZERS, open_summarizer
 
 
 def test_the_default_needs_nothing(tmp_path: Path, request_of_notes):
@@ -27,7 +27,7 @@ def test_the_names_are_known_and_others_are_not(tmp_path: Path):
         open_summarizer(SummarizerConfig(provider="magic"), tmp_path / "spent.json")
 
 
-@pytest.mark.parametrize("module", ["config", "base", "open_summarizer"])
+@pytest.mark.parametrize("module", ["config", "base"])
 def test_nothing_heavy_is_imported_before_it_is_wanted(module: str):
     program = (
         f"import sys; before = set(sys.modules); import mcp_memory.summarizers.{module}\n"

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
-from mcp_memory.summarizers.base import Prompt, Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.base import Prompt, Summary, SummaryRequest, SummarySource, open_summarizer
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
-from mcp_memory.summarizers.open_summarizer import open_summarizer
 from mcp_memory.summarizers.openai_chat import open_client
 from mcp_memory.summarizers.prompting import prompt_for
 from mcp_memory.text.tokens import count_tokens

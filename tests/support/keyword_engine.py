@@ -104,9 +104,9 @@ class KeywordEngine:
         """The ids of all compactions, oldest first."""
         return [run["run"] for run in (await self.engine.perform("runs", {}))["runs"][::-1]]
 
-    async def compact(self, topic: str | None = None) -> SimpleNamespace:
+    async def compact(self) -> SimpleNamespace:
         """The report of a compaction that a person asks for."""
-        return SimpleNamespace(**await self.engine.perform("compact", {"topic": topic}))
+        return SimpleNamespace(**await self.engine.perform("compact", {}))
 
     async def undo_run(self, run: str) -> SimpleNamespace:
         """The report of an undone run; `left` also has why nothing was done."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.page import PAGE, is_page
+from mcp_memory.topics.page import PAGE, is_page, next_number, upwards
+from mcp_memory.topics.plan import PlanJob
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, embedded
 
-ALL_AT_ONCE = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.2, shared_words=0, min_leaves=3)
-NESTED = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.3, shared_words=0, topic_cosine=0.2, min_leaves=3, max_leaves=3)
+ALL_AT_ONCE = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
+NESTED = TopicsConfig(leaf_cosine=0.3, shared_words=0, topic_cosine=0.2, min_leaves=3, max_leaves=3)
 ABOUT = "---\nstatus: archived\n---\n# What this folder is\n\nThe memory of your agents; every note is a plain file.\n"
 """A note without a topic: words that all notes of a vault share make no name of a topic."""
 
@@ -27,6 +28,28 @@ async def told(engine: KeywordEngine, texts: list[str]) -> list[str]:
     ids = [(await engine.append(text)).id for text in texts]
     await embedded(engine)
     return ids
+
+
+def carried_out(notes: Sequence[str], jobs: Sequence[PlanJob]) -> list[str]:
+    """Where planned notes are then. New topics get the numbers that follow."""
+    folders = {folder for note in notes for folder in upwards(note.rpartition("/")[0])}
+    names: dict[str, list[str]] = {job.parent: [] for job in jobs}
+    for folder in folders:
+        parent, _, name = folder.rpartition("/")
+        names.setdefault(parent, []).append(name)
+    moved: dict[str, str] = {}
+    for job in jobs:
+        target = job.into
+        if target is None:
+            names[job.parent].append(f"{next_number(names[job.parent]):02}-topic")
+            target = f"{job.parent}/{names[job.parent][-1]}".removeprefix("/")
+        moved |= {place: f"{target}/{place.rpartition('/')[2]}" for place in (*job.leaves, *job.topics)}
+
+    def place_after(note: str) -> str:
+        start = next((start for start in (note, *upwards(note.rpartition("/")[0])) if start in moved), "")
+        return moved[start] + note[len(start) :] if start else note
+
+    return list(map(place_after, notes))
 
 
 def leaves(files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from mcp_memory.text.language.subjects import shared_subject
 from mcp_memory.topics import plan as planning
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.places import FRESH, is_topic_name, next_number
-from mcp_memory.topics.plan import TOP, PlanJob, PlanNote, paths_after
+from mcp_memory.topics.page import FRESH, is_topic_name, next_number
+from mcp_memory.topics.plan import TOP, PlanJob, PlanNote
+from tests.support.topics import carried_out
 
 Matrix = NDArray[np.float32]
-ALL_READY = TopicsConfig(
-    fresh_tail_count=0, leaf_cosine=0.5, shared_words=0, topic_cosine=0.5, max_leaves=10, max_topics=6
-)
+ALL_READY = TopicsConfig(leaf_cosine=0.5, shared_words=0, topic_cosine=0.5, max_leaves=10, max_topics=6)
 SEEDS = range(8)
 
 
@@ -49,21 +48,6 @@ def fresh(count: int, start: int = 1) -> list[str]:
     return [f"{FRESH}/{number:03}-leaf.md" for number in range(start, start + count)]
 
 
-def carried_out(notes: Sequence[str], jobs: Sequence[PlanJob]) -> list[str]:
-    """New topics get the numbers that follow."""
-    folders = {note[:at] for note in notes for at, letter in enumerate(note) if letter == "/"}
-    names = {job.parent: [each.rpartition("/")[2] for each in folders if each.rpartition("/")[0] == job.parent]
-             for job in jobs}  # fmt: skip
-
-    def named(job: PlanJob) -> str:
-        names[job.parent].append(f"{next_number(names[job.parent]):02}-topic")
-        return names[job.parent][-1]
-
-    moved = paths_after(notes, jobs, named)
-    assert sorted(moved) == sorted(notes)
-    return [moved[note] for note in notes]
-
-
 def settled(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> tuple[list[str], list[list[PlanJob]]]:
     """Where the notes are when a plan is empty, and the rounds until then."""
     rounds: list[list[PlanJob]] = []
@@ -82,14 +66,12 @@ def check(notes: Sequence[str], vectors: Matrix, jobs: Sequence[PlanJob], config
     assert most_often(topic for job in jobs for topic in job.topics) <= 1
     assert most_often(job.into for job in jobs if job.into) <= 1
     rows = {note: at for at, note in enumerate(notes)}
-    by_age = sorted((note for note in notes if folder_of(note) == FRESH), key=number_of)
-    tail = by_age[len(by_age) - config.fresh_tail_count :] if config.fresh_tail_count else []
     moving = {topic for job in jobs for topic in job.topics}
     for job in jobs:
         assert bool(job.leaves) != bool(job.topics)
-        assert job.parent == (folder_of(job.into) if job.into else TOP)
+        assert job.parent == TOP
         assert list(job.leaves) == sorted(job.leaves, key=number_of)
-        assert not any(leaf in tail or folder_of(leaf) != FRESH for leaf in job.leaves)
+        assert not any(folder_of(leaf) != FRESH for leaf in job.leaves)
         assert all(vectors[rows[leaf]].any() for leaf in job.leaves)
         assert not any(topic.startswith(f"{each}/") or topic == each for each in moving for topic in [job.into or ""])
         there = [note for note in notes if job.into and folder_of(note) == job.into]
@@ -130,7 +112,6 @@ def worlds(draw: st.DrawFn) -> tuple[list[str], Matrix, TopicsConfig]:
     vectors = vectors.copy()
     vectors[rng.random(count) < draw(st.sampled_from([0.0, 0.0, 0.2, 1.0]))] = 0
     config = TopicsConfig(
-        fresh_tail_count=draw(st.sampled_from([0, 0, 1, 32])),
         leaf_cosine=draw(st.sampled_from([-1.0, 0.3, 0.6, 0.95])),
         shared_words=draw(st.sampled_from([0.0, 0.0, 0.75])),
         min_leaves=draw(st.integers(2, 4)),
@@ -185,11 +166,10 @@ def test_a_new_note_moves_alone(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_notes_that_come_one_by_one_are_filed_once(seed: int) -> None:
     vectors = fields(seed, 150, topics=6)
-    config = replace(ALL_READY, fresh_tail_count=5)
     notes: list[str] = []
     for number in range(150):
         before = [*notes, f"{FRESH}/{number + 1:03}-leaf.md"]
-        notes, rounds = settled(before, vectors[: number + 1], config)
+        notes, rounds = settled(before, vectors[: number + 1], ALL_READY)
         moved = {leaf for jobs in rounds for job in jobs for leaf in job.leaves}
         for was, now in zip(before, notes, strict=True):
             assert folder_of(was) == FRESH or was.rpartition("/")[2] == now.rpartition("/")[2]
@@ -207,12 +187,11 @@ def test_notes_without_a_vector_wait() -> None:
     assert plan([], np.zeros((0, 1), dtype=np.float32), ALL_READY) == []
 
 
-@pytest.mark.parametrize("config", [TopicsConfig(shared_words=0), TopicsConfig(shared_words=0, fresh_tail_count=3)])
-def test_thousands_of_notes_that_say_the_same(config: TopicsConfig) -> None:
+def test_thousands_of_notes_that_say_the_same() -> None:
+    config = TopicsConfig(shared_words=0)
     vectors = np.repeat(unit(np.random.default_rng(1).standard_normal((1, 384))), 5000, axis=0)
     there, rounds = settled(fresh(5000), vectors, config)
-    assert sum(folder_of(note) == FRESH for note in there) == config.fresh_tail_count
-    topics = Counter(folder_of(note) for note in there if folder_of(note) != FRESH)
+    topics = Counter(map(folder_of, there))
     assert config.min_leaves <= min(topics.values()) <= max(topics.values()) <= config.max_leaves
     assert len({topic.partition("/")[0] for topic in topics}) < 16 and len(rounds) < 10
 
@@ -239,7 +218,7 @@ def test_a_topic_joins_a_parent_that_it_fits_however_deep() -> None:
     notes = [f"01-a/01-b/{topic:02}-c/{at}.md" for topic in range(1, 5) for at in range(3)]
     notes += [f"01-a/02-other/01-c/{at}.md" for at in range(3)] + [f"02-new/{at}.md" for at in range(3)]
     vectors = np.array([one] * 12 + [other] * 3 + [one] * 3)
-    assert plan(notes, vectors, ALL_READY) == [PlanJob("01-a/01-b", "01-a", topics=("02-new",))]
+    assert plan(notes, vectors, ALL_READY) == [PlanJob("01-a/01-b", topics=("02-new",))]
 
 
 def test_numbers_follow_the_highest() -> None:

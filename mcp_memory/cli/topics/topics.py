@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli.console import Remark, fit
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.cli.topics.tree_view import draw_preview, draw_tree
+from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.language.facts import FactKind
@@ -73,10 +73,9 @@ def draw_one(ctx: click.Context, cli: CommandContext, topic: tuple[str, ...], de
 
 
 @topics.command(short_help="File fresh notes under topics now.")
-@click.option("--dry-run", is_flag=True, help="Draw the tree as it would be; change nothing.")
-@click.option("--topic", metavar="PATH", help="Only the topic in this folder: its page, and what joins it.")
+@click.option("--dry-run", is_flag=True, help="List what would be filed first; change nothing.")
 @command_options
-def compact(cli: CommandContext, dry_run: bool, topic: str | None) -> None:
+def compact(cli: CommandContext, dry_run: bool) -> None:
     """File fresh notes under topics, now, and bring the pages of topics up to date.
 
     Notes about one subject move from topics/_fresh/ into a folder with a page, _summary.md, that sums them up and links
@@ -88,12 +87,11 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None) -> None:
     all yours.
 
     \b
-    mcp-memory topics compact --dry-run               what would move where
+    mcp-memory topics compact --dry-run               what would be filed first
     mcp-memory topics compact                         do it
-    mcp-memory topics compact --topic topics/01-x     only one topic
     mcp-memory undo 20261121T093005                   take one run back"""
-    answer = cli.ask("compact", deadline_s=compaction_s(cli.settings), dry_run=dry_run or None, topic=topic)
-    lines = _preview_lines if dry_run else _result_lines
+    answer = cli.ask("compact", deadline_s=compaction_s(cli.settings), dry_run=dry_run or None)
+    lines = _plan_lines if dry_run else _result_lines
     cli.show(answer, lines(answer, cli.settings))
 
 
@@ -186,11 +184,22 @@ def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
         yield f"      {', '.join(dict.fromkeys(some))}  in {path}"
 
 
-def _preview_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
-    changes = draw_preview(answer)
-    yield from changes
-    yield "nothing was changed; to do it: mcp-memory topics compact" if changes else "nothing to do"
+def _plan_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
+    for job in answer["plan"]:
+        place = job["topic"] or f"a new topic{' in ' if job['parent'] else ''}{job['parent']}"
+        yield f"{place}: {' and '.join(_counts(job))}"
+        yield from (f"  {note['path']}  {note['title']}" for note in job["notes"])
+        yield from (f"  {topic}" for topic in job["topics"])
+    yield from (f"{folder}: a new page" for folder in answer["stale"])
+    is_due = answer["plan"] or answer["stale"]
+    yield "nothing was changed; to do it: mcp-memory topics compact" if is_due else "nothing to do"
     yield from _waiting_lines(answer, settings)
+
+
+def _counts(job: dict[str, Any]) -> Iterator[str]:
+    for what in ("note", "topic"):
+        if job[f"{what}s"]:
+            yield counted(len(job[f"{what}s"]), what)
 
 
 def _result_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
@@ -217,8 +226,7 @@ def _waiting_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
         config = settings.section("topics", TopicsConfig)
         newest = config.fresh_tail_count
         why = f"the newest {newest} stay, " if newest else ""
-        least = config.min_leaves
-        begins = f"a topic begins with {least} notes that share a subject"
+        begins = f"a topic begins with {config.min_leaves} notes that share a subject"
         yield f"{counted(answer['waiting'], 'fresh note')} waiting: {why}{begins}"
     if answer["note"]:
         yield Remark(f"note: {answer['note']}")

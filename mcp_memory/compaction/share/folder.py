@@ -15,6 +15,7 @@ from secrets import token_hex
 from typing import Any, cast
 
 from mcp_memory.compaction.share.share_bundle import ShareBundle, SharedFile
+from mcp_memory.core.feature import ErasedText, NoteCopies
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.runtime.atomic_rename import KernelRenames
@@ -274,3 +275,15 @@ def _has_name(backend: StorageBackend, path: str, names: Collection[str]) -> boo
     except McpMemoryError:
         return False
     return any(name.encode("utf-8", "surrogateescape") in data for name in names)
+
+
+class SharedCopies(NoteCopies):
+    """The copies in folders that topics were shared with."""
+
+    def __init__(self, folders: SharedFolders) -> None:
+        self._folders = folders
+
+    def beyond(self, erased: ErasedText) -> Iterator[str]:
+        names = {erased.entry} if erased.entry else {*erased.ids, erased.path}
+        for folder, topic in self._folders.find_copies(names):
+            yield f"the folder {folder}, which {topic} was shared with: share it again or remove it"

@@ -21,8 +21,7 @@ from mcp_memory.storage.path_rules import MAX_DEPTH
 from mcp_memory.storage.temp_files import TempName
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import MAP, PAGE, TOPICS, related_section, with_related_section
-from mcp_memory.topics.places import is_topic_name
+from mcp_memory.topics.page import MAP, PAGE, TOPICS, is_topic_name, related_section, with_related_section
 from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.withheld_pages import sources_of
 

@@ -1,6 +1,6 @@
 """Files the notes of labelled vaults by the real model, and prints each tree with what it is worth.
 
-    python -m tests.eval.topics.measure [--pages] [--as-notes] [--grown] [--tail N] [NAME …]
+    python -m tests.eval.topics.measure [--pages] [--as-notes] [--grown] [NAME …]
 
 NAME: a vault, or a set of them such as `agents`. `--pages` prints the pages, too; `--as-notes` stores every note as the
 kind `note`; `--grown` files each note as it comes, as a daemon does, and not all at the end.
@@ -189,10 +189,9 @@ def main() -> None:
     parser.add_argument("--as-notes", action="store_true")
     parser.add_argument("--grown", action="store_true")
     parser.add_argument("--quiet", action="store_true")
-    parser.add_argument("--tail", type=int, default=TopicsConfig().fresh_tail_count)
     parser.add_argument("--cosine", type=float, default=TopicsConfig().leaf_cosine)
     given = parser.parse_args()
-    config = TopicsConfig(automatic=False, fresh_tail_count=given.tail, leaf_cosine=given.cosine)
+    config = TopicsConfig(automatic=False, leaf_cosine=given.cosine)
     for name, figures in measured(
         chain(*map(vaults_of, given.names)), config, pages=given.pages, as_notes=given.as_notes, grown=given.grown
     ):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_memory.compaction.topic_index import SUMMARY_CHARS, MapEntry, render_map, short_summary
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import count_tokens
-from mcp_memory.topics.map import SUMMARY_CHARS, MapEntry, render_map, short_summary
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 PATH = NotePath("topics/_index.md")

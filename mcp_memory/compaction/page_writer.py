@@ -1,0 +1,266 @@
+"""Writes topic pages: reads the sources, has them named and summarized, and keeps what a person wrote on a page."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ulid import ULID
+
+from mcp_memory.errors import NotFound, Refused
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.runs.journal import WriteStep
+from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
+from mcp_memory.summarizers.topic_labels import short_title, title_of
+from mcp_memory.text.language.facts import Fact, FactKind, facts
+from mcp_memory.text.language.subjects import is_outgrown, subject_of
+from mcp_memory.text.language.terms import content_words, words
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.link_targets import unlinked
+from mcp_memory.text.tokens import CHARS_PER_TOKEN
+from mcp_memory.topics.page import (
+    PAGE,
+    TOPICS,
+    PageChild,
+    TopicPageText,
+    covers,
+    link,
+    related_section,
+    render,
+    summary_sentences,
+    summary_text,
+    with_related_section,
+)
+from mcp_memory.topics.page_parts import RELATED_PART, TITLE, is_sealed, merged, parts_of, sealed
+from mcp_memory.topics.topic_tree import Topic
+from mcp_memory.vault.note_file import NoteFile, derive_title, short_slug
+from mcp_memory.vault.vault import Vault
+from mcp_memory.vault.withheld_pages import sources_of
+
+SHARE = 0.27
+"""The maximum share of the length of its sources that a summary has; a quarter without marks and headings …"""
+LEAST_TOKENS, MOST_TOKENS = 40, 1500
+"""… within these limits."""
+MOST = 10_000
+"""The most sibling pages whose titles are compared."""
+GIST_SENTENCES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPage:
+    """The step that writes a page. `audit` counts the facts of the sources that the page keeps. `problem` is the reason
+    why the page is provisional."""
+
+    step: WriteStep
+    audit: Mapping[str, float]
+    problem: str
+
+
+class PageWriter:
+    """Builds pages synchronously, for worker threads; outside any lock. Writes nothing. Methods raise NotFound for a
+    source that is gone or changed, and the errors of the vault and the summarizer."""
+
+    def __init__(self, vault: Vault, index: Index, summarizer: Summarizer, clock: Callable[[], datetime]) -> None:
+        self._vault = vault
+        self._index = index
+        self._summarizer = summarizer
+        self._clock = clock
+
+    def read_sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
+        """Read the sources of a page. Raises NotFound for a note that has changed since it was indexed; the next run
+        files it."""
+        sources = [
+            SummarySource(topic.title, summary_sentences(self._vault.read(topic.page_path).body))
+            for topic in topics
+            if topic.page
+        ]
+        overtaken = {conflict.older for conflict in self._index.conflicts()}
+        for record in leaves:
+            file = self._vault.read(record.path)
+            if file.record.etag != record.etag:
+                raise NotFound(f"{record.path} has changed meanwhile")
+            sources.append(SummarySource(record.title, file.body, record.kind, record.tags, record.id in overtaken))
+        return sources
+
+    def project_title(self, folder: NotePath, project: str) -> str:
+        """Return the title of a project's own topic, the project's name; empty for any other topic."""
+        return project if folder.rpartition("/")[0] == self._vault.layout.in_home(TOPICS) else ""
+
+    def summarize(
+        self, sources: Sequence[SummarySource], depth: int, project: str, title: str, siblings: Collection[str]
+    ) -> Summary:
+        """Summarize the sources of a new page. `title` is the title if it is known; otherwise the page gets one that no
+        sibling folder is named after."""
+        summary = self._summarize(SummaryRequest(sources, 0, depth, hint=project), title)
+        return summary if title else replace(summary, title=self._distinct(summary.title, siblings, sources, project))
+
+    def write_new(
+        self, folder: NotePath, summary: Summary, sources: Sequence[SummarySource], children: Sequence[PageChild],
+        *, is_titled: bool,
+    ) -> WrittenPage:  # fmt: skip
+        """Write the first page of a topic. `is_titled`: the title is a person's."""
+        return self._write(folder, summary, sources, children, None, is_titled=is_titled)
+
+    def rewrite(
+        self, topic: Topic, children: Sequence[PageChild], sources: Sequence[SummarySource] | None = None
+    ) -> WrittenPage:
+        """Write the page of a topic with these children, which may include new ones. `sources` are the children's; by
+        default those of the topic."""
+        sources = self.read_sources(*topic.sources) if sources is None else sources
+        before = self._vault.read(topic.page_path) if topic.page else None
+        outgrown = _is_outgrown(topic, before, sources)
+        project_title = self.project_title(topic.folder, topic.project)
+        title = project_title
+        # A title stays while its notes contain its words. Words of a removed note must go.
+        is_said = bool(before) and (_keeps_all(topic, before) or _say(sources, before.record.title))
+        if before and (topic.state.titled or project_title or not sources or is_said):
+            title = before.record.title
+        if outgrown and not project_title:
+            title = ""
+        previous, changed = _previous_summary(topic, before, children)
+        request = SummaryRequest(sources, 0, topic.depth, previous=previous, changed=changed, hint=topic.project)
+        summary = self._summarize(request, title)
+        if outgrown and not title:
+            beside = self._names_beside(topic)
+            summary = replace(summary, title=self._distinct(summary.title, beside, sources, topic.project))
+        return self._write(topic.folder, summary, sources, children, before, is_titled=topic.state.titled)
+
+    # -- below -------------------------------------------------------------------------------------------------
+
+    def _distinct(self, title: str, siblings: Collection[str], sources: Sequence[SummarySource], project: str) -> str:
+        """Extend the title by another shared subject of the notes if a sibling topic already has the title."""
+        if short_slug(title) not in {name.partition("-")[2] for name in siblings}:
+            return title
+        return short_title(f"{title}, {title_of(sources, self._common(sources), hint=f'{project} {title}')}")
+
+    def _names_beside(self, topic: Topic) -> set[str]:
+        """Return the folder names of the sibling topics, also as their pages' current titles would name them."""
+        parent = topic.folder.rpartition("/")[0]
+        pages = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=parent), MOST)
+        names: set[str] = set()
+        for page in pages:
+            folder = page.path.rpartition("/")[0]
+            if folder.rpartition("/")[0] == parent and folder != topic.folder:
+                names |= {folder.rpartition("/")[2], f"-{short_slug(page.title)}"}
+        return names
+
+    def _summarize(self, request: SummaryRequest, title: str) -> Summary:
+        """Summarize within the budget of a page; `title` replaces the summarizer's title."""
+        length = sum(map(_length, request.sources)) // CHARS_PER_TOKEN
+        budget = min(MOST_TOKENS, max(LEAST_TOKENS, int(SHARE * length)))
+        common = self._common(request.sources)
+        summary = self._summarizer.summarize(
+            replace(request, budget_tokens=budget, common=common, gist_sentences=GIST_SENTENCES)
+        )
+        return replace(summary, title=title or summary.title)
+
+    def _common(self, sources: Sequence[SummarySource]) -> Mapping[str, float]:
+        unique = sorted({word for source in sources for word in words(f"{source.title} {source.text[:20_000]}")})
+        whole = max(1, self._index.watermark().chunks)
+        return {word: count / whole for word, count in self._index.frequencies(unique).items()}
+
+    def _write(
+        self, folder: NotePath, summary: Summary, sources: Sequence[SummarySource], children: Sequence[PageChild],
+        before: NoteFile | None, *, is_titled: bool,
+    ) -> WrittenPage:  # fmt: skip
+        now = self._clock().replace(microsecond=0)
+        path = NotePath(f"{folder}/{PAGE}")
+        page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
+        created = (before.record.created if before else None) or now
+        labelled = [replace(child, label=summary.labels.get(at, "")) for at, child in enumerate(children)]
+        page = TopicPageText(
+            page_id, path, summary.title, unlinked(summary.text, path), summary.by, labelled, created, now,
+            gist=unlinked(summary.gist, path), questions=[unlinked(question, path) for question in summary.questions],
+            provisional=summary.provisional,
+        )  # fmt: skip
+        step = self._with_own_text(path, sealed(render(page).decode()), before)
+        if is_titled:
+            step = replace(step, parts={**(step.parts or {}), TITLE: []})
+        return WrittenPage(step, _audit(step, sources), summary.problem)
+
+    def _with_own_text(self, path: NotePath, written: str, before: NoteFile | None) -> WriteStep:
+        """Keep a person's text on the page, and the list of related topics."""
+        if before is None:
+            return WriteStep(path, written, parts=parts_of(written))
+        if not (made := self._vault.filing.parts_made(before.record.id)):
+            raise Refused(f"{path} is your own: remove it to have one made")
+        related = related_section(before.text)
+        parts = {**parts_of(written), RELATED_PART: made[-1].get(RELATED_PART, [])}
+        if not self._vault.filing.is_as_we_wrote(before):
+            if is_sealed(before.text):  # written by another device of yours, so no line of it is a person's
+                made = [*made, {**parts_of(before.text), TITLE: [], RELATED_PART: []}]
+            written = merged(with_related_section(before.text, ""), written, made)
+        return WriteStep(path, with_related_section(written, related), before.text, parts)
+
+
+def _length(source: SummarySource) -> int:
+    """Return the length in characters, including the title unless it was taken from the text."""
+    return len(source.text) + (0 if source.title == derive_title(source.text) else len(source.title))
+
+
+def _previous_summary(topic: Topic, page: NoteFile | None, children: Sequence[PageChild]) -> tuple[str, Set[int]]:
+    """Return a language model's summary of the topic, and the children added since. Empty if any source of the summary
+    is gone or changed, because its words might stay in the next summary."""
+    meta = frontmatter.parse(page.text).meta if page else {}
+    used = {str(note_id) for note_id in meta.get("derived_from") or ()}
+    earlier = [child for child in topic.children if child.id in used]
+    is_by_model = meta.get("source") not in {None, EXTRACTIVE}
+    is_complete = len(earlier) == len(used) and covers(topic.folder, earlier) == meta.get("covers")
+    if page is None or not is_by_model or not is_complete:
+        return "", frozenset()
+    return summary_text(page.body), {place for place, child in enumerate(children) if child.id not in used}
+
+
+def _say(sources: Sequence[SummarySource], title: str) -> bool:
+    """Return whether the sources contain all words of a title."""
+    said = (f"{source.title} {' '.join(source.tags)} {source.text}" for source in sources)
+    return content_words(title) <= content_words(" ".join(said))
+
+
+def _is_outgrown(topic: Topic, page: NoteFile | None, sources: Sequence[SummarySource]) -> bool:
+    """Return whether a title chosen from the first notes no longer describes most notes."""
+    if page is None or topic.state.titled or frontmatter.parse(page.text).meta.get("source") != EXTRACTIVE:
+        return False
+    return is_outgrown(page.record.title, [subject_of(source.tags, topic.project) for source in sources])
+
+
+def _keeps_all(topic: Topic, page: NoteFile) -> bool:
+    """Return whether all sources of the page are still in the topic, and its subtopics have the same titles."""
+    ids, used = {child.id for child in topic.children}, sources_of(page.text)
+    links = [link(page.record.path, below.title, below.page.path) for below in topic.sources[0]
+             if below.page and below.page.id in used]  # fmt: skip
+    return ids.issuperset(used) and all(line in page.text for line in links)
+
+
+def _audit(page: WriteStep, sources: Sequence[SummarySource]) -> dict[str, float]:
+    """Count the facts of the sources, and those that a reader finds on the page, also in the titles of its links."""
+    document = frontmatter.parse(page.text)
+    text = f"{document.meta['title']}\n\n{document.body}"
+    found = audit(text, [f"{source.title}\n\n{source.text}" for source in sources])
+    return {"kept": found.kept, "of": found.kept + len(found.dropped)}
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The kept and dropped facts; `dropped` is ordered by kind and key."""
+
+    kept: int
+    dropped: tuple[Fact, ...]
+
+
+def audit(summary: str, sources: Iterable[str]) -> Audit:
+    """Compare a summary, including its title, with its sources."""
+    stated = frozenset[Fact]().union(*(facts(source) for source in sources))
+    kept = facts(summary)
+    dropped = sorted(fact for fact in stated if fact not in kept and not _is_verbatim(fact, summary))
+    return Audit(len(stated) - len(dropped), tuple(dropped))
+
+
+def _is_verbatim(fact: Fact, summary: str) -> bool:
+    """Find facts that `facts` can't recognize: a name at the start of a sentence, an identifier without code marks."""
+    if fact.kind not in {FactKind.NAME, FactKind.IDENTIFIER}:
+        return False
+    found = fact.key in summary  # faster than compiling thousands of patterns
+    return found and re.search(rf"(?<!\w){re.escape(fact.key)}(?!\w)", summary) is not None
