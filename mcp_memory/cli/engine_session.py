@@ -1,4 +1,4 @@
-"""Sends questions to the engine: to the daemon if one runs, else to an engine in this process."""
+"""Answers questions with an engine in this process, where no daemon runs."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -12,13 +12,6 @@ from mcp_memory.library.background_engine import InProcess
 from mcp_memory.settings.settings import Settings
 
 
-def ask_engine(settings: Settings, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:
-    """Send one question; an engine in this process is closed afterwards. Raises Busy if another process has the vault's
-    lock."""
-    own = partial(_in_process, settings)
-    return engine_client.ask(settings, operation, arguments, own, deadline_s=deadline_s, on_wait=print_status)
-
-
 def no_vault(settings: Settings) -> NotFound:
     """Return the error for a vault that doesn't exist, or that is gone."""
     from mcp_memory.cli.clients.snippets import typed_command
@@ -30,7 +23,9 @@ def no_vault(settings: Settings) -> NotFound:
     return NotFound(f"there is no vault at {settings.vault_path}", hint=hint)
 
 
-def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
+def answer_here(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
+    """Answer one question with an engine in this process, which is closed afterwards. Raises NotFound without a vault,
+    and Busy if another process has its lock."""
     import anyio
 
     if operation != "append" and not settings.vault_path.is_dir():

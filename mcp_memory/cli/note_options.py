@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 import click
 
 from mcp_memory.cli.options import CommandContext
-from mcp_memory.cli.spoken_dates import past_date
 
 F = TypeVar("F", bound=Callable[..., Any])
 ALL_PROJECTS, NO_PROJECT = "--all-projects", "--no-project"
@@ -19,11 +18,11 @@ session = click.option("--session", help="Only in this session.")
 
 def since(about: str) -> Callable[[F], F]:
     when = "yesterday, last week, 2 days ago, 14:30, 2026-11-20"
-    return click.option("--since", metavar="WHEN", callback=past_date, help=f"{about}: {when}.")
+    return click.option("--since", metavar="WHEN", help=f"{about}: {when}.")
 
 
 def until(about: str) -> Callable[[F], F]:
-    return click.option("--until", metavar="WHEN", callback=past_date, help=f"{about}; dates as for --since.")
+    return click.option("--until", metavar="WHEN", help=f"{about}; dates as for --since.")
 
 
 def limit(default: int | None, most: int, about: str) -> Callable[[F], F]:

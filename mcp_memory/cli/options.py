@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -66,16 +66,17 @@ class CommandContext:
         """Return the engine's answer to one question. Options that you didn't pass are omitted. The answer is a dict,
         since importing the dataclasses of `core.requests` takes 28 ms. Raises Busy if another process has the vault's
         lock for long."""
-        from mcp_memory.cli.engine_session import ask_engine
-        from mcp_memory.daemon.engine_client import LONG_S
+        from mcp_memory.cli.engine_session import answer_here
+        from mcp_memory.daemon.engine_client import LONG_S, ask
 
         for name, value in arguments.items():
             if isinstance(value, tuple):
                 arguments[name] = list(cast("tuple[str, ...]", value)) or None
         here = self.project_here if self.without_project and arguments.get("project", "") is None else None
-        answer = ask_engine(
-            self.settings, operation, arguments | ({"project": here} if here else {}), deadline_s or LONG_S
-        )
+        arguments |= {"project": here} if here else {}
+        without_daemon = partial(answer_here, self.settings)
+        deadline_s = deadline_s or LONG_S
+        answer = ask(self.settings, operation, arguments, without_daemon, deadline_s=deadline_s, on_wait=print_status)
         return answer | {"project": here} if here and self.as_json else answer
 
     @cached_property

@@ -15,7 +15,6 @@ from click.testing import CliRunner
 from mcp_memory import __version__
 from mcp_memory.cli.command_tree import COMMANDS, commands
 from mcp_memory.cli.options import CommandContext
-from mcp_memory.cli.spoken_dates import coming_date, past_date
 from tests.daemon.place import Place, Ran
 
 CONFIG = ["path", "show", "default"]
@@ -66,9 +65,6 @@ def test_an_option_is_called_the_same_in_every_command():
             assert len(flag) > 2 or flag in SHORT, f"{name} {flag}: a short name that no other command has"
             if flag in {"--kind", "--project"} | NUMBERS:
                 assert set(SHORT) & names, f"{name} {flag} has no short name"
-        for date in {"since", "until", "expires"} & {one.name for one in command.params}:
-            (option,) = (one for one in command.params if one.name == date)
-            assert option.callback in {past_date, coming_date}, f"{name} --{date} reads dates as others do"
 
 
 @pytest.mark.parametrize("group", ["", "config", "topics", "sessions", "clients"])

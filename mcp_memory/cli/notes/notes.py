@@ -21,7 +21,6 @@ from mcp_memory.cli.console import (
     wrap,
 )
 from mcp_memory.cli.options import CommandContext, TextCommand, command_options
-from mcp_memory.cli.spoken_dates import coming_date
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import QUOTED, visible
@@ -108,12 +107,8 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.option("--title", help="5 to 15 words to find it by; default: from the content.")
 @click.option("--tag", "tags", multiple=True, help="May be repeated.")
 @click.option("--supersedes", metavar="ID", help="The note or entry that this one replaces.")
-@click.option(
-    "--expires", metavar="WHEN", callback=coming_date, help="When it stops counting: Friday, in 2 weeks, 2026-12-31."
-)
-@click.option(
-    "--due", metavar="WHEN", callback=coming_date, help="Of a commitment: Friday, tomorrow 15:00, 2026-12-31."
-)
+@click.option("--expires", metavar="WHEN", help="When it stops counting: Friday, in 2 weeks, 2026-12-31.")
+@click.option("--due", metavar="WHEN", help="Of a commitment: Friday, tomorrow 15:00, 2026-12-31.")
 @click.option("--path", help="A new file's exact path inside the managed folder; or MEMORY.md.")
 @click.option("--section", help="With --path MEMORY.md: the heading below which the entry goes.")
 @note_options.project("The project it belongs to", otherwise=note_options.NO_PROJECT)
