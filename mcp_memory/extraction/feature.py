@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from mcp_memory.capture.readers.plain import read_plain
+from mcp_memory.capture.readers.own_format import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages, read_material
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import ErasedText, Feature, NoteCopies, Operation

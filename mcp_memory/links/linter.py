@@ -8,8 +8,8 @@ from typing import Any
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
+from mcp_memory.links.earlier_places import trace
 from mcp_memory.links.repair import BY_NAME, Repair, Repairer
-from mcp_memory.links.whereabouts import trace
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.runs.journal import RelinkStep
 from mcp_memory.runs.journaled_runs import JournaledRuns

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from mcp_memory.index.base import Index
-from mcp_memory.links.whereabouts import Whereabouts
+from mcp_memory.links.earlier_places import Whereabouts
 from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown.link_targets import retargeted
 from mcp_memory.text.markdown.note_links import HISTORY, OUTSIDE, NoteLink, ResolvedLink, fold, key_of, names_of

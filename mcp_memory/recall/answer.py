@@ -14,10 +14,10 @@ from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame,
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question, told_once
 from mcp_memory.recall.note_reader import NoteReader
+from mcp_memory.recall.prompt_sources import PromptBars, with_foreign
 from mcp_memory.recall.remarks.chain_remarks import remarks_on
 from mcp_memory.recall.reminders import commitments, due_line
 from mcp_memory.recall.session_start import SessionStart, memory_over_budget
-from mcp_memory.recall.source_rank import PromptBars, with_foreign
 from mcp_memory.recall.topic_page import SubjectPages, TopicPage, TopicPages, choose_with_page
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import asks_for_commitments

@@ -12,7 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.capture.readers.plain import read_plain
+from mcp_memory.capture.readers.own_format import read_plain
 from mcp_memory.statements.extractor import extract_candidates
 from tests.benchmarks.figures import Figure
 

@@ -65,7 +65,7 @@ from typing import Any
 import anyio
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.capture.readers.plain import write_plain
+from mcp_memory.capture.readers.own_format import write_plain
 from mcp_memory.models import NoteState
 from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.text.conversation.messages import Turn

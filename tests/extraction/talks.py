@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.capture.readers.plain import write_plain
+from mcp_memory.capture.readers.own_format import write_plain
 from mcp_memory.extraction.candidate_ingest import IngestResult
 from mcp_memory.text.conversation.messages import Turn
 from tests.support.keyword_engine import KeywordEngine

@@ -8,7 +8,7 @@ from datetime import UTC
 import pytest
 
 from mcp_memory.capture.readers.message import Role
-from mcp_memory.capture.readers.plain import read_plain, write_plain
+from mcp_memory.capture.readers.own_format import read_plain, write_plain
 from mcp_memory.errors import InvalidInput
 
 

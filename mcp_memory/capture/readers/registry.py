@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from mcp_memory.capture.readers import claude_code, codex, gemini, openclaw, plain
+from mcp_memory.capture.readers import claude_code, codex, gemini, openclaw, own_format
 from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import Table
 
@@ -16,7 +16,7 @@ READERS: Mapping[str, Callable[[Table, int, ReaderContext], list[TranscriptMessa
     "codex": codex.parse_line,
     "openclaw": openclaw.parse_line,
     "gemini": gemini.parse_line,
-    CHAT: plain.parse_line,
+    CHAT: own_format.parse_line,
 }
 
 _SKIPPED = {"claude-code": claude_code.SKIPPED_LINE, "codex": codex.SKIPPED_LINE}

@@ -11,7 +11,7 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, Remark, columns, short_id, table, wrap
-from mcp_memory.cli.notes.forgotten import forgotten_lines
+from mcp_memory.cli.notes.forgetting import forgotten_lines
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput
 from mcp_memory.storage.folder_walk import walk

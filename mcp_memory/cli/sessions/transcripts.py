@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mcp_memory.capture.readers.message import TranscriptMessage
-from mcp_memory.capture.readers.plain import read_plain, write_plain
+from mcp_memory.capture.readers.own_format import read_plain, write_plain
 from mcp_memory.capture.session_reader import CapturedMessages, find_transcript, read_session
 from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli import note_options
@@ -21,7 +21,7 @@ from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.search.near_notes import Holder
 from mcp_memory.settings.settings import Settings
-from mcp_memory.statements.audit_oracle import AuditItem, audit_items
+from mcp_memory.statements.audit_items import AuditItem, audit_items
 from mcp_memory.statements.candidate import Candidate
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.text.pluralize import counted
