@@ -63,7 +63,7 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
             cli, words, lambda target: cli.ask("forget", target=target, archive=True),
             lambda: notes_found(cli, words, ("active", "superseded")),
         )  # fmt: skip
-        cli.show(answer, [fit(answer["status"], answer["path"]), _way_back(answer)])
+        cli.show(answer, [fit(answer["status"], answer["path"]), _way_back(answer), *_behind(answer)])
         return
     found = cli.ask("archive_proposed")["proposed"]
     if everything and found:
@@ -84,8 +84,8 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:
-    """Bring a forgotten note or log entry back, byte for byte; or all that a client forgot, or
-    that is forgotten in a folder. An archived note goes back to where it was, and links follow.
+    """Bring a forgotten note or log entry back, byte for byte; or all that a client forgot, or that is forgotten in a
+    folder. An archived note goes back to where it was, and links follow.
 
     NOTE is an id, a path, or words of its title; where several have them, you are asked which.
 
@@ -98,8 +98,7 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
         raise InvalidInput(
             "name one note, or which ones by --client, --session, --since or --path", hint="see list --deleted"
         )
-    if note:
-        words = " ".join(note)
+    if words:
         answer = with_note(
             cli, words, lambda target: _restore(cli, target),
             lambda: [*cli.ask("forgotten")["forgotten"], *notes_found(cli, words, ("archived",))],
