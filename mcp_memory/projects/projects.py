@@ -188,7 +188,10 @@ class Projects:
             return None
         if len(self._seen) > MOST_SEEN:
             self._seen.clear()
-        return self._seen.setdefault((facts, facts.age), facts)
+        known = self._seen.get((facts, facts.age))
+        if known is None or known.had_no_commit:
+            known = self._seen[facts, facts.age] = facts
+        return known
 
 
 def plant_projects(vault: Path, data: bytes) -> None:

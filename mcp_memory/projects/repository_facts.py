@@ -54,6 +54,11 @@ class RepositoryFacts:
         except GitUnavailable:
             return ()
 
+    @property
+    def had_no_commit(self) -> bool:
+        """Return whether git was asked for the first commits, and there were none yet."""
+        return self.__dict__.get("first_commits") == ()
+
     @cached_property
     def age(self) -> tuple[int, int]:
         """Return the age, which differs from the age of another repository that was at this place before."""

@@ -318,6 +318,16 @@ def test_a_vault_that_cannot_be_written_keeps_projects_apart_too(disk: Disk) -> 
     assert not (disk.vault / FILE).exists()
 
 
+def test_a_repository_stays_one_project_with_its_first_commit(disk: Disk) -> None:
+    shop = repository(disk.root / "shop", first=None)
+    running = disk.projects
+    assert running.label_of(str(shop)) == "shop"
+    git("commit", "-q", "--allow-empty", "-m", "first", cwd=shop)
+    assert disk.label("shop") == "shop", "a program that has just started sees the commit"
+    assert running.label_of(str(shop)) == "shop", "so does one that asked git before"
+    assert list(disk.tables()) == ["shop"]
+
+
 def test_nothing_is_started_for_what_is_known(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     disk.make("shop", SHOP)
     assert disk.label("shop") == "shop"
