@@ -27,6 +27,7 @@ from mcp_memory.compaction.topic_moves import PlannedMove
 from mcp_memory.core.config import EngineConfig
 from mcp_memory.core.core import Core
 from mcp_memory.curation.dreams.dream_files import STORE, DreamFiles
+from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Watermark
@@ -307,7 +308,8 @@ def dreamer(vault: Vault) -> Dreamer:
         config=EngineConfig(vault.roots()[""], place, place),
         clock=lambda: NOON,
     )
-    return Dreamer(cast(Core, core), files, append, forget)
+    sources = DreamSources(cast(Core, core))
+    return Dreamer(cast(Core, core), files, sources, append, forget)
 
 
 def ticked(vault: Vault) -> None:
