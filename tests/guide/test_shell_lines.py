@@ -24,6 +24,8 @@ ELSEWHERE = re.compile(
 SESSION = "85b5b496-51f8-47cb-a1d1-4c31e918f6d2"
 PLACEHOLDER = re.compile(r"NOTE|ID\|PATH|01M7Z3HPR77M1K414E2NKABTV4")
 NOTE = "Rye bread of sourdough bakes an hour at 200 degrees."
+EDITED = f"{NOTE} It cools for two hours.\n"
+"""What an edit makes of a note. Notes about nothing would keep those about bread from being a topic."""
 MAY_BE = {"doctor": {0, 1}, "projects": {0, 4}, "setup": {0, 5}, "undo": {0, 5}}
 """What a command ends with that has something to report, nothing of that name, or no terminal to ask on."""
 
@@ -61,7 +63,8 @@ def test_every_line_runs(person: Place):
                 word.replace("~", str(person.home))
                 for word in shlex.split(with_real_names(line, person), comments=True)
             ]
-            done = person.run(*words[1:], stdin=b"y\n" * 20)
+            typed = EDITED if words[1] == "edit" else "y\n" * 20
+            done = person.run(*words[1:], stdin=typed.encode())
             if done.code not in MAY_BE.get(words[1], {0}):
                 failed.append(f"{page}: {line}\n  ended with {done.code}: {done.out[-300:]}{done.err[-300:]}")
     assert not failed, "\n".join(failed)
