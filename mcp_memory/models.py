@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NewType, TypeVar
+from typing import TYPE_CHECKING, Any, NewType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,18 +27,6 @@ IMPORTED_ID = "0" * 10  # begins the id of an imported note, in place of the tim
 IMPORTED = "imported"  # the folder of all imports in the managed folder
 
 EVERYWHERE = "*"  # among the projects in which a note is muted
-
-T = TypeVar("T")
-
-
-def constant(value: T) -> T:
-    """Define a field of a configuration that nobody can set, because nobody would. A test may pass another value."""
-    return field(default=value, metadata={"constant": True})
-
-
-def is_setting(config_field: Field[Any]) -> bool:
-    """Return whether a field of a configuration can be set."""
-    return "constant" not in config_field.metadata
 
 
 class Status(StrEnum):

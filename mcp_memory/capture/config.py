@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcp_memory.models import constant
+from mcp_memory.constants import constant
 
 SHIPPED_FOLDERS: Mapping[str, str] = {
     "claude-code": "~/.claude/projects",

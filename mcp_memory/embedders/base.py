@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from mcp_memory.models import constant
+from mcp_memory.constants import constant
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors

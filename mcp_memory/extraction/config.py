@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_memory.models import constant
+from mcp_memory.constants import constant
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ class RecallAnswerer:
         wants_page = relevant and self.config.topic_pages and known is None and filters.until is None
         topic = await self._topic(query, filters) if wants_page else None
         found, passages = choose_with_page(relevant, topic, room, known, filters.project)
-        further = await self._replaced_since(passages) if filters.until else []
+        further: Sequence[str] = await self._replaced_since(passages) if filters.until else ()
         for line in filter(None, [*further, stale]):
             found = with_notice(found, line, frame.room(budget_tokens))
         return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, chosen)

@@ -7,8 +7,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
+from mcp_memory.constants import is_setting
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.models import is_setting
 from mcp_memory.settings.raw_settings import Origin, invalid_value
 
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}

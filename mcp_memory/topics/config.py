@@ -5,7 +5,7 @@ Standard library only: `settings` imports this on the paths that must start in m
 
 from dataclasses import dataclass
 
-from mcp_memory.models import constant
+from mcp_memory.constants import constant
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mcp_memory.constants import constant
 from mcp_memory.errors import ConfigInvalid, InvalidInput
-from mcp_memory.models import constant
 from mcp_memory.runtime.paths import DEFAULT_VAULT
 
 TRANSCRIPTS = "transcripts"

@@ -33,8 +33,8 @@ from typing import Any
 
 import anyio
 
+from mcp_memory.constants import is_setting
 from mcp_memory.errors import NotFound
-from mcp_memory.models import is_setting
 from mcp_memory.topics.page import MAP, PAGE
 from tests.daemon.place import Place
 from tests.promises import tree_judge

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mcp_memory.models import constant
+from mcp_memory.constants import constant
 
 
 @dataclass(frozen=True, slots=True)

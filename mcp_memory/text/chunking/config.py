@@ -5,8 +5,8 @@ Standard library only: `settings` imports this on the paths that must start in m
 
 from dataclasses import dataclass
 
+from mcp_memory.constants import constant
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.models import constant
 
 CHUNKER_VERSION = 2
 """The version of the cutting. Increase it whenever the same text would be cut differently: indexes are then rebuilt."""
