@@ -163,6 +163,12 @@ class IndexContract:
         assert texts_of(index, index.lexical(["alpha"], 5, Filters())) == ["alpha two"]
         assert [known.active for known in index.generations()] == [False, True]
 
+    def test_begin_goes_on_with_an_interrupted_build(self, index: Index) -> None:
+        first = index.begin("same", "model", DIMENSION)
+        index.apply(first.number, [make_upsert("a.md", ["alpha"])])
+        assert index.begin("same", "model", DIMENSION) == first
+        assert [record.path for record in index.scan(first.number)] == ["a.md"]
+
     def test_drop_removes_all_but_the_active_one(self, index: Index) -> None:
         first = start(index, [make_upsert("a.md", ["alpha"])])
         second = index.begin("second", "model", DIMENSION)
@@ -353,6 +359,12 @@ class IndexContract:
             assert len(index.lexical([term], 9, Filters())) == 1, term
         assert index.frequencies(["runs", "café", "tea"]) == {"runs": 1, "café": 1, "tea": 0}
 
+    def test_frequencies_count_chunks_not_contexts(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha alpha", "alpha", "beta"])])
+        assert index.frequencies(["alpha", "beta", "snake_case", ""]) == {
+            "alpha": 2, "beta": 1, "snake_case": 0, "": 0,
+        }  # fmt: skip
+
     def test_chunks_of_one_section_share_a_number(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["a", "b", "c"]), make_upsert("b.md", ["d"])])
         ids = [passage.chunk_id for path in ("a.md", "b.md") for passage in index.passages(NotePath(path))]
@@ -445,6 +457,14 @@ class IndexContract:
         assert np.einsum("nd,nd->n", found, exact) == pytest.approx(np.ones(len(order)), abs=COSINE_TOLERANCE)
         assert index.mean_vectors([]).shape == (0, DIMENSION)
 
+    def test_meanings_are_those_of_the_active_generation(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha"])])
+        other = index.begin("second", "model of first", DIMENSION)
+        index.apply(other.number, [make_upsert("a.md", ["beta"])])
+        embed_all(index, other.number)
+        (meaning,) = index.mean_vectors([NotePath("a.md")])
+        assert meaning @ vector_of("alpha") == pytest.approx(1, abs=COSINE_TOLERANCE)
+
     def test_sharing_counts_the_terms_that_a_chunk_has_itself(self, index: Index) -> None:
         texts = {"a.md": ["red tea and cake", "red wine"], "b.md": ["red tea, red cake, tea cakes", "nothing"]}
         start(index, [make_upsert(path, each, kind=path[0]) for path, each in texts.items()])
@@ -505,6 +525,16 @@ class IndexContract:
             found = _paths_found(index, filters)
             assert found == dict.fromkeys(("lexical", "section", "dense"), expected), filters
             assert {str(record.path) for record in index.notes(filters)} == expected, filters
+
+    def test_k_rows_come_back_whenever_k_match(self, index: Index) -> None:
+        many = [make_upsert(f"many/{at}.md", ["alpha alpha alpha"]) for at in range(300)]
+        few = [make_upsert(f"few/{at}.md", [f"alpha {'and much else ' * 20}"], tags=("rare",)) for at in range(5)]
+        start(index, [*many, *few])
+        for filters in (Filters(tags=frozenset({"rare"})), Filters(path_prefix="few/")):
+            assert len(index.lexical(["alpha"], 5, filters)) == 5
+            assert len(index.lexical(["alpha"], 5, filters, by="section")) == 5
+            assert len(index.dense(vector_of("alpha alpha alpha"), 5, filters)) == 5
+        assert len(index.lexical(["alpha"], 50, Filters())) == 50
 
     # -- threads and the end -----------------------------------------------------------------------------------
     def test_readers_see_whole_changes_while_a_writer_writes(self, index: Index) -> None:
