@@ -56,6 +56,30 @@ def test_what_a_person_staged_stays_staged(repo: Repo) -> None:
     assert repo.git("show", "HEAD:other.md").splitlines()[0::7] == ["ONE", "eight"]
 
 
+def test_a_staged_rename_removal_and_mode_stay_staged(repo: Repo) -> None:
+    repo.theirs("second", gone="gone\n", old_name="a line that is long enough to be found again\n", script="run\n")
+    repo.git("rm", "-q", "gone.md")
+    repo.git("mv", "old_name.md", "new_name.md")
+    repo.git("update-index", "--chmod=+x", "script.md")
+    repo.write("note.md", "ours\n")
+    repo.write("ours.md")
+    before = repo.git("diff", "--cached", "--raw")
+    repo.commit("note.md", "ours.md")
+    assert repo.held() == ["note.md", "ours.md"]
+    assert repo.git("diff", "--cached", "--raw") == before
+
+
+def test_a_hunk_of_our_own_file_that_is_staged_stays_staged(repo: Repo) -> None:
+    repo.write("other.md", "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\nEIGHT\n")
+    first_hunk = repo.git("diff", "-U0", "other.md").partition("@@ -8")[0]
+    repo.git("apply", "--cached", "--unidiff-zero", "-", stdin=first_hunk)
+    before = repo.git("diff"), repo.git("diff", "--cached")
+    repo.write("note.md", "ours\n")
+    assert repo.commit("other.md", "note.md").waiting.keys() == {"other.md"}
+    assert repo.held() == ["note.md"]
+    assert (repo.git("diff"), repo.git("diff", "--cached")) == before
+
+
 def test_a_file_of_which_another_version_is_staged_waits(repo: Repo) -> None:
     """Else the person's next commit would take ours back."""
     repo.write("note.md", "a person's\n")
@@ -440,6 +464,20 @@ def test_no_hook_no_signature_no_program_of_the_person_runs(repo: Repo, tmp_path
     repo.commit("note.md")
     assert repo.held() == ["note.md"]
     assert not (tmp_path / "ran").exists()
+
+
+def test_line_ends_and_splits_as_the_repository_wants_them(repo: Repo) -> None:
+    for setting in ("core.autocrlf=input", "core.safecrlf=true", "core.splitIndex=true", "core.untrackedCache=true",
+                    "index.version=4", "feature.manyFiles=true"):  # fmt: skip
+        repo.git("config", *setting.split("=", 1))
+    repo.git("update-index", "--split-index")
+    repo.write("note.md").write_bytes(b"ours\r\n")
+    repo.write("staged.md")
+    repo.git("add", "staged.md")
+    repo.commit("note.md")
+    assert repo.git("show", "HEAD:note.md") == "ours\n"
+    assert repo.status() == "A  staged.md\n"
+    repo.git("fsck", "--strict")
 
 
 def test_where_there_is_no_repository(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
