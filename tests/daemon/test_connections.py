@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -170,6 +171,19 @@ def test_a_request_that_waits_for_its_turn_is_not_cut_off():
         assert is_closed(half)
 
 
+def test_a_reader_that_does_not_take_its_answer_is_cut_off():
+    with serving() as site:
+        readers = [site.connect(get("/big", *more), receive_bytes=4096) for more in ([], ["Connection: close"])]
+        eventually(lambda: site.open == 2)
+        eventually(lambda: site.open == 0)
+        for reader in readers:
+            taken = 0
+            with reader, contextlib.suppress(ConnectionResetError):
+                while got := len(reader.recv(1 << 20)):
+                    taken += got
+            assert taken < BIG
+
+
 def test_a_reader_that_takes_its_answer_gets_all_of_it():
     with serving() as site, site.connect(get("/big")) as connection:
         taken = 0
@@ -225,6 +239,16 @@ def test_one_too_many_makes_the_longest_idle_one_go(caplog: pytest.LogCaptureFix
             client.close()
     told = [record.getMessage() for record in caplog.records]
     assert sum("the longest idle one was closed" in line for line in told) == 1, "21 times, and one line"
+
+
+def test_half_open_ones_never_keep_a_client_out():
+    with serving(most=8, patience_s=LONG_S) as site:
+        half_open = [site.connect(b"GET / HT") for _ in range(50)]
+        with site.connect(get("/")) as client:
+            assert b"200 OK" in answer(client)
+        assert site.open <= 8
+        for connection in half_open:
+            connection.close()
 
 
 def test_where_all_are_at_work_a_new_one_is_turned_away():
