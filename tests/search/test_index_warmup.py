@@ -18,6 +18,7 @@ from anyio.to_thread import run_sync
 from mcp_memory.errors import IndexUnavailable, StillReading
 from mcp_memory.index.base import Delete, UnreadFiles
 from mcp_memory.index.keywords import inverted_index, posting_codec
+from mcp_memory.index.keywords.inverted_index import InvertedIndex
 from mcp_memory.index.sqlite.cache_sync import FEW
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.index.vectors import sidecar
@@ -303,3 +304,17 @@ async def test_nobody_waits_for_the_disk_that_words_are_saved_to(
         tasks.start_soon(run_sync, index.purge)
         saving.is_open.set()
     assert not list(folder.glob("words-*")), "what was being saved does not come back"
+
+
+async def test_what_is_about_to_be_saved_when_it_is_forgotten_is_not_saved(
+    index: SqliteIndex, folder: Path, words: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words.is_open.set()
+    saving = Gate()
+    monkeypatch.setattr(InvertedIndex, "_save", saving.before(InvertedIndex._save))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run_sync, index.frequencies, ["teapot"])
+        await run_sync(saving.reached.wait)
+        await run_sync(index.purge)
+        saving.is_open.set()
+    assert not list(folder.glob("words-*"))
