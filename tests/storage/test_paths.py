@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 import unicodedata
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.errors import PathRefused
+from mcp_memory.errors import McpMemoryError, PathRefused
+from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.path_rules import fold, unnameable, validate_existing, validate_new
 from mcp_memory.storage.temp_files import TempName, conflict_name
 from mcp_memory.text.escape_invisible import printable
@@ -40,6 +43,41 @@ def test_an_accepted_path_names_a_place_below_the_root(path: str) -> None:
     resolved = os.path.normpath("/root/of/vault/" + path)
     assert resolved == "/root/of/vault/" + path
     assert not any(part.startswith(".") for part in path.split("/"))
+
+
+def test_no_verb_reads_or_writes_outside() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        base = Path(name)
+        (base / "vault" / "a").mkdir(parents=True)
+        (base / "x.md").write_bytes(b"outside")
+        (base / "vault" / "link").symlink_to(base)
+        (base / "vault" / "a" / "up").symlink_to("../..")
+        files = FilesystemBackend(base / "vault", locks=base / "locks", marker=None)
+        before = (base / "x.md").stat()
+
+        @settings(max_examples=more(500), deadline=None)
+        @given(PATHS)
+        @example("../x.md")
+        @example("link/x.md")
+        @example("a/up/x.md")
+        def probe(path: str) -> None:
+            for call in (
+                lambda: files.read(path).data,
+                lambda: files.write(path, b"inside", None),
+                lambda: files.write(path, b"inside", hashlib.sha256(b"outside").hexdigest()),
+                lambda: files.stat(path),
+                lambda: files.remove_generated(path, hashlib.sha256(b"outside").hexdigest()),
+                lambda: files.move(path, "moved.md"),
+                lambda: files.rmdir_empty(path),
+            ):
+                try:
+                    assert call() != b"outside"
+                except McpMemoryError as error:
+                    assert error.code in {"path_refused", "not_found", "already_exists", "precondition_failed"}
+
+        probe()
+        assert sorted(path.name for path in base.iterdir()) == ["locks", "vault", "x.md"]
+        assert (base / "x.md").stat() == before
 
 
 @settings(max_examples=500, deadline=None)
