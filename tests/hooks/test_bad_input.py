@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from mcp_memory.hooks.deadline import Deadline
 from mcp_memory.hooks.hook_answer import EVENTS
 from mcp_memory.hooks.hook_command import hook
-from mcp_memory.hooks.transcript_answers import COMPACTION
+from mcp_memory.hooks.transcript_answers import COMPACTION, TAKES_COMPACTION
 from tests.daemon.place import RUN_S, Place
 from tests.hooks.client import EVENT_NAMES, PATIENT, Session, logged
 
@@ -185,11 +187,94 @@ def test_any_bytes_and_arguments(filled: Place, arguments: list[str], data: byte
     if {"-h", "--help"} & set(arguments):
         return
     hook(arguments, filled.environ, lambda: data, written.append, Deadline(20_000))
-    out = b"".join(written).decode("ascii")
-    if out and out != COMPACTION:
-        context = json.loads(out)["hookSpecificOutput"]
-        assert context["hookEventName"] == EVENT_NAMES[arguments[0]]
-        assert context["additionalContext"]
+    check(arguments, b"".join(written))
+
+
+TOLD: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("session-start", {"source": "startup"}),
+    ("prompt", {"prompt": "what does the heron like"}),
+    ("prompt", {"prompt": "what does the heron like", "agent_id": "a", "agent_type": "general-purpose"}),
+    ("before-tool", {"tool_name": "mcp__memory__memory_append", "tool_input": {"content": "the heron likes fish"}}),
+    ("before-tool", {"tool_name": "Bash", "tool_input": {"command": "git push --force"}}),
+    ("before-tool", {"tool_name": "Agent", "tool_input": {"prompt": "ask the heron", "subagent_type": "builder"}}),
+    ("after-tool", {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_response": {"stdout": "no heron"}}),
+    ("after-tool", {"tool_name": "Bash", "tool_input": {"command": "make"}, "error": "no such heron"}),
+    ("subagent-start", {"agent_id": "a", "agent_type": "general-purpose"}),
+    *((event, {}) for event in EVENTS),
+)
+"""What clients say at an event, besides what they say at all."""
+
+ODD: tuple[Any, ...] = (
+    None, True, -1, 10**400, "", "\0", "\ud800", "\u202e", "x" * 100_000, [], {}, {"a": {"b": []}}, "../..", "<<<",
+)  # fmt: skip
+
+TAKEN: dict[str, tuple[set[str], set[str]]] = {
+    **{event: ({name}, {"additionalContext"}) for event, name in EVENT_NAMES.items()},
+    "subagent-start": ({"SubagentStart"}, {"additionalContext"}),
+    "after-tool": ({"PostToolUse", "PostToolUseFailure"}, {"additionalContext"}),
+    "before-tool": (
+        {"PreToolUse"}, {"additionalContext", "permissionDecision", "permissionDecisionReason", "updatedInput"},
+    ),
+}  # fmt: skip
+"""Event → the names and the fields that a client takes."""
+
+
+def bent(said: dict[str, Any], chance: random.Random) -> bytes:
+    for _ in range(chance.randrange(3)):
+        key = chance.choice([*said, "new"])
+        said = {**said, key: chance.choice(ODD)}
+        if chance.random() < 0.3:
+            del said[key]
+    data = json.dumps(said, ensure_ascii=chance.random() < 0.5).encode("utf-8", "surrogatepass")
+    at = chance.randrange(len(data) + 1)
+    ways = [data[:at], data[:at] + chance.randbytes(9) + data[at:], data * 2, b"\xef\xbb\xbf" + data, b"[%b]" % data]
+    return chance.choice(ways) if chance.random() < 0.3 else data
+
+
+def check(arguments: list[str], out: bytes) -> None:
+    """Fail where the client would stumble."""
+    if not out:
+        return
+    if out == COMPACTION.encode():
+        assert arguments[0] == "pre-compact" and TAKES_COMPACTION & {*arguments}
+        return
+    said = json.loads(out.decode("ascii"))
+    assert said.keys() <= {"hookSpecificOutput", "systemMessage"}
+    answer = said["hookSpecificOutput"]
+    names, fields = TAKEN[arguments[0]]
+    assert answer.pop("hookEventName") in names
+    assert answer and answer.keys() <= fields and all(answer.values())
+
+
+def test_what_clients_say_bent(filled: Place):
+    chance = random.Random(7)
+    environ = {**filled.environ, **PATIENT}
+    with logged(filled) as lines:
+        for number in range(300):
+            event, more = chance.choice(TOLD)
+            session = Session(filled, f"bent {number % 50}", chance.choice(["claude-code", "codex", "openclaw"]))
+            data = bent({**session.said(event), **more}, chance)
+            arguments, written = [event, "--client", session.client], list[bytes]()
+            if number < 2:
+                written.append(session.run(event, data).encode())
+            else:
+                hook(arguments, environ, lambda data=data: data, written.append, Deadline(20_000))
+            check(arguments, b"".join(written))
+    outcomes = [line["outcome"] for line in lines]
+    assert outcomes.count("given") > 20 and outcomes.count("failed") > 20, "neither all in order nor all broken"
+
+
+GOOD = b'{"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "x"}}'
+
+
+@pytest.mark.parametrize(
+    "out", [b"hello", b"{}", GOOD.replace(b'"x"', b'""'), GOOD.replace(b"User", b"Other"), GOOD + b"{}"]
+)
+def test_what_a_client_could_not_read_fails(out: bytes):
+    check(["prompt"], GOOD)
+    for event, said in (("prompt", out), ("stop", GOOD)):
+        with pytest.raises((AssertionError, KeyError, ValueError)):
+            check([event], said)
 
 
 def test_root_is_not_needed_to_be_refused():
