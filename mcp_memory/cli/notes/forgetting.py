@@ -100,11 +100,12 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
         )
     if words:
         answer = with_note(
-            cli, words, lambda target: _restore(cli, target),
+            cli, words, lambda target: cli.ask("unarchive", target=target),
             lambda: [*cli.ask("forgotten")["forgotten"], *notes_found(cli, words, ("archived",))],
         )  # fmt: skip
         later = chain_lines("but it was replaced by", answer.get("holds_now"))
-        cli.show(answer, [fit("restored", answer["path"]), *later, *_behind(answer)])
+        restored = "restored" if answer["status"] == "active" else f"restored, {answer['status']} as before"
+        cli.show(answer, [fit(restored, answer["path"]), *later, *_behind(answer)])
         return
     if dry_run or not yes:
         if not dry_run:
@@ -144,14 +145,6 @@ def erase(cli: CommandContext, note: str, yes: bool) -> None:
     answer = cli.ask("erase", target=note, sure=True)
     erased = [f"erased: {line}" for line in answer["erased"]]
     cli.show(answer, [*erased, "not erased:", *(f"  {line}" for line in answer["beyond"])])
-
-
-def _restore(cli: CommandContext, target: str) -> dict[str, Any]:
-    """Bring a note back: one that is in _archive/ isn't restored by its status alone."""
-    answer = cli.ask("restore", target=target)
-    if answer["status"] != "archived":
-        return answer
-    return {**answer, "status": "active", **cli.ask("unarchive", target=answer["id"])}
 
 
 def _way_back(answer: Mapping[str, Any]) -> str:

@@ -6,10 +6,11 @@ from dataclasses import KW_ONLY, asdict, dataclass
 from datetime import datetime
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.requests import RestoreRequest, TargetRequest
-from mcp_memory.core.serializers import Payload
-from mcp_memory.core.verbs.forgetting import forget_note, restore
+from mcp_memory.core.requests import TargetRequest
+from mcp_memory.core.serializers import Payload, forgotten_payload
+from mcp_memory.core.verbs.forgetting import forget_note, holding_note
 from mcp_memory.core.verbs.storing import append_for_source
+from mcp_memory.core.verbs.written_notes import why_behind
 from mcp_memory.curation.decay.config import DecayConfig
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.jobs.job import JobReport, JobTurn
@@ -25,6 +26,7 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import page_id
 from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.journals.change_journal import current_caller
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.note_file import ARCHIVE, INBOX, MEMORY, Layout
 
@@ -146,13 +148,22 @@ class Archivist:
         return {"lessons": await self._propose_lessons(wanted), "archived": await self.archive([n for _, n in wanted])}
 
     async def bring_back(self, request: TargetRequest) -> Payload:
-        """Bring a note back from the archive, or else restore it."""
+        """Bring a note back as it was: a forgotten note is restored where it is, and an archived one leaves the
+        archive."""
 
-        async def move(places: Sequence[Place]) -> Payload:
-            back = await self.unarchive(places[0][0])
-            return {"path": back or (await restore(self._core, RestoreRequest(request.target))).path}
+        async def bring(places: Sequence[Place]) -> NoteRecord:
+            path, entry = places[0]
+            note = (await in_thread(lambda: self.vault.read(path), what="reading the note")).record
+            back = None if entry or note.state is NoteState.DELETED else await self.unarchive(path)
+            if back is None:
+                return await forget_note(self._core, path, entry, restore=True, by=current_caller())
+            moved = (await in_thread(lambda: self.vault.read(back), what="reading the note")).record
+            is_archived = moved.state is NoteState.ARCHIVED and not moved.superseded_at
+            return await forget_note(self._core, back, None, restore=True) if is_archived else moved
 
-        return await self._core.search.lookup.reach([request.target], move)
+        record = await self._core.search.lookup.reach([request.target], bring, deleted=True)
+        holding, behind = await holding_note(self._core, record), why_behind(self._core, record.path)
+        return forgotten_payload(record, holding, behind, restored=True)
 
     async def find(self) -> list[tuple[Proposal, NoteRecord]]:
         def first_words(note: NoteRecord) -> str:
