@@ -467,8 +467,8 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     assert "backup: " in served.run("start", "--at-login", **path).ok().out
     assert [backup.read_text() for backup in file.parent.glob("*.bak")] == [edited]
     assert f"started by {file.name}" in served.run("status", **path).ok().out
-    removed = {"unit": str(file), "removed": True, "backup": None}
-    assert served.run("stop", "--at-login", "--json", **path).ok().json == removed
+    stopped = served.run("stop", "--at-login", "--json", **path).ok().json
+    assert (stopped["unit"], stopped["removed"], stopped["backup"]) == (str(file), True, None)
     served.run("start", "--at-login", **path).ok()
     with file.open("a") as unit:
         unit.write("# mine, too\n")
@@ -477,5 +477,10 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     assert any(backup.read_text().endswith("# mine, too\n") for backup in file.parent.glob("*.bak"))
     told = (systemctl / "log").read_text()
     assert told.index("daemon-reload") < told.index(f"enable --now {file.name}") < told.index("disable --now")
-    assert "there is no" in served.run("stop", "--at-login", **path).ok().out
+    for absent in (False, True):
+        served.run("start").ok()
+        (systemctl / "absent").touch() if absent else None
+        without = served.run("stop", "--at-login", **path).ok().out
+        assert "there is no" in without and "stopped (pid " in without
+    served.run("start").ok()
     shutil.rmtree(home / ".config")

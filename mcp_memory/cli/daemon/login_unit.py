@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from mcp_memory.cli.clients.snippets import command_path, vault_option
 from mcp_memory.cli.options import CommandContext
@@ -64,11 +65,12 @@ def start_at_login(cli: CommandContext) -> None:
     cli.show({"unit": str(file), "done": True, "diff": changes}, lines)
 
 
-def stop_at_login(cli: CommandContext) -> None:
-    """Stop and disable the unit, and remove it. If you have edited it, a copy with a date is kept beside it."""
-    file = unit_file(cli.settings)
+def remove_unit(settings: Settings) -> tuple[dict[str, Any], list[str]]:
+    """Stop and disable the unit, and remove it. If you have edited it, a copy with a date is kept beside it. Returns
+    what was done as plain JSON values, and as lines."""
+    file = unit_file(settings)
     old = text_file.read(file)
-    change = ConfigChange(ConfigTarget(file, ()), old, None, keeps_old=old != unit(cli.settings).encode())
+    change = ConfigChange(ConfigTarget(file, ()), old, None, keeps_old=old != unit(settings).encode())
     config_files.check(change)
     backup: Path | None = None
     if old is not None:
@@ -78,7 +80,7 @@ def stop_at_login(cli: CommandContext) -> None:
         if _has_systemd():
             _systemctl("daemon-reload")
     lines = [f"removed: {file}" if old is not None else f"there is no {file}", *_backup_line(backup)]
-    cli.show({"unit": str(file), "removed": old is not None, "backup": backup and str(backup)}, lines)
+    return {"unit": str(file), "removed": old is not None, "backup": backup and str(backup)}, lines
 
 
 def describe_unit(settings: Settings) -> str:

@@ -11,7 +11,7 @@ from mcp_memory import __version__
 from mcp_memory.cli.clients.snippets import typed_command
 from mcp_memory.cli.console import Remark, local_minute, print_status, say
 from mcp_memory.cli.daemon.first_index import start_daemon
-from mcp_memory.cli.daemon.login_unit import describe_unit, restarted_by_systemd, start_at_login, stop_at_login
+from mcp_memory.cli.daemon.login_unit import describe_unit, remove_unit, restarted_by_systemd, start_at_login
 from mcp_memory.cli.options import CommandContext, command_options, located, port
 from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
@@ -60,11 +60,12 @@ def stop(cli: CommandContext, at_login: bool) -> None:
     \b
     mcp-memory stop
     mcp-memory stop --at-login"""
-    if at_login:
-        stop_at_login(cli)
-        return
-    pid = launch.stop(cli.settings_without_mistakes, tell=print_status)
-    cli.show({"stopped": pid is not None, "pid": pid}, [f"stopped (pid {pid})" if pid else "was not running"])
+    settings = cli.settings_without_mistakes
+    facts, lines = remove_unit(settings) if at_login else ({}, [])
+    pid = launch.stop(settings, tell=print_status)  # systemd doesn't run it without a unit, or may not answer
+    if pid or not facts.get("removed"):
+        lines.append(f"stopped (pid {pid})" if pid else "was not running")
+    cli.show({**facts, "stopped": pid is not None, "pid": pid}, lines)
 
 
 @click.command()
