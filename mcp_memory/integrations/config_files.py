@@ -8,10 +8,12 @@ import hashlib
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 
 from mcp_memory.errors import Busy, McpMemoryError, NotFound, PreconditionFailed, Refused
@@ -27,6 +29,9 @@ from mcp_memory.storage.temp_files import NEW_FILE_MODE
 
 MARK = ".mcp-memory-"
 """Precedes the date in a backup's name."""
+
+MADE_BY_US = "user.mcp-memory.made"
+"""The extended attribute of folders that we made."""
 
 _RENAMES = KernelRenames()
 
@@ -85,17 +90,21 @@ def apply(change: ConfigChange, now: datetime) -> Path | None:
         with suppress(OSError):
             place.unlink()
     if change.new is None:
-        with suppress(OSError):  # a client's own folders (such as `~/.codex`) that were made for our file
-            for folder in _own_folders(target.parent):
+        with suppress(OSError):  # a folder that holds something, or is gone
+            for folder in takewhile(_is_made_by_us, target.parents):
                 folder.rmdir()
     return backup
 
 
-def _own_folders(inner: Path) -> list[Path]:
-    """Return the folder and those above it, up to a folder whose name starts with a dot; empty if no name does."""
-    above = [inner, *inner.parents]
-    last = next((number for number, folder in enumerate(above) if folder.name.startswith(".")), -1)
-    return above[: last + 1]
+def _mark_as_made(folder: Path) -> None:
+    """Mark a folder as made for our file. Where a file system can't, the empty folder stays when our file goes."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setxattr(folder, MADE_BY_US, b"1")
+
+
+def _is_made_by_us(folder: Path) -> bool:
+    return sys.platform == "linux" and MADE_BY_US in os.listxattr(folder)
 
 
 def _changed(file: Path) -> PreconditionFailed:
@@ -178,7 +187,9 @@ def _made(folder: Path, new: bytes | None) -> Generator[None]:
     missing = [above for above in (folder, *folder.parents) if not above.exists()] if new is not None else []
     try:
         for above in reversed(missing):
-            above.mkdir(mode=0o700, exist_ok=True)
+            with suppress(FileExistsError):
+                above.mkdir(mode=0o700)
+                _mark_as_made(above)
             sync_folder(above.parent)
         yield
     except BaseException:

@@ -84,6 +84,19 @@ def make(home: Path, state: dict[str, bytes]) -> dict:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
+def test_an_empty_folder_that_was_there_before_stays(home: Path, client: str) -> None:
+    folders = {change.file.parent for change in install(home, client)} - {home}
+    uninstall(home, client)
+    assert tree(home) == {}, "what was made goes"
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    before = tree(home)
+    install(home, client)
+    uninstall(home, client)
+    assert tree(home) == before
+
+
+@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("state", STATES)
 def test_every_byte_comes_back(home: Path, state: str, client: str) -> None:
     before = make(home, STATES[state])
