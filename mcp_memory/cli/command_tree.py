@@ -128,13 +128,13 @@ ALIASES = {"add": "append"}
 
 _OTHER_WORDS = {
     "append": "store save remember write note", "search": "find query grep", "recall": "ask",
-    "show": "get read cat view", "list": "ls all notes", "list --today": "today",
-    "list --text": "recent last latest head tail",
+    "show": "get read cat view", "list": "ls all notes recent last latest", "list --today": "today",
+    "list --text": "head tail", "list --deleted": "trash bin forgotten deleted",
     "edit": "update change modify set open", "undo": "revert rollback", "forget": "rm remove delete del hide",
     "restore": "unforget undelete unarchive", "archive": "retire over", "erase": "purge wipe",
-    "changes": "diff activity", "changes NOTE": "log history blame", "stats": "count size usage info",
+    "changes": "diff activity log history blame", "stats": "count size usage info",
     "stats --unanswered": "gaps unanswered questions",
-    "status": "ps running ping", "doctor": "check health diagnose fix", "doctor --repair": "repair recover",
+    "status": "ps running ping daemon", "doctor": "check health diagnose fix", "doctor --repair": "repair recover",
     "doctor --reindex": "reindex rebuild sync index", "review": "inbox candidates accept",
     "review --conflicts": "conflicts contradictions", "links --check": "lint",
     "links --code": "refs references code grounding stale",
@@ -143,10 +143,12 @@ _OTHER_WORDS = {
     "topics compact": "compact tidy", "topics organize": "organize", "sessions capture": "capture transcripts",
     "sessions extract": "extract", "sessions audit": "audit", "sessions digest": "digest digests",
     "stop": "kill quit", "start --at-login": "service systemd", "export": "backup dump", "import": "load ingest",
-    "install": "connect", "setup": "init", "uninstall": "disconnect", "serve": "run daemon server", "restart": "reload",
+    "install": "connect", "setup": "init", "uninstall": "disconnect", "serve": "run server", "restart": "reload",
     "config": "settings configure options", "help": "man docs guide manual",
+    "help commands": "commands reset", "clients token": "token tokens auth", "clients hooks": "hooks hook-log",
+    "clients plugin": "plugin plugins", "--version": "version",
 }  # fmt: skip
-_MEANT = {word: name for name, words in _OTHER_WORDS.items() for word in words.split()}
+MEANT = {word: name for name, words in _OTHER_WORDS.items() for word in words.split()}
 """Maps other words to the commands that they mean. A command that is only spelled like such a word may do the
 opposite."""
 
@@ -154,10 +156,10 @@ opposite."""
 def _suggestion(ctx: click.Context, word: str) -> str:
     if word in {"logs", "logfile"}:
         folder = ctx.ensure_object(CommandContext).settings.state.log.parent
-        return f"the daemon's log is in {folder}; mcp-memory changes NOTE shows the history of a note"
+        return f"the daemon's log is in {folder}; mcp-memory changes lists what became of the notes"
     import difflib  # it would take 5 ms of every command's start
 
-    if near := [_MEANT[word]] if word in _MEANT else difflib.get_close_matches(word, COMMANDS, n=1):
+    if near := [MEANT[word]] if word in MEANT else difflib.get_close_matches(word, COMMANDS, n=1):
         return f"did you mean {near[0]}?{' (erase deletes a note for good)' if near[0] == 'forget' else ''}"
     return "mcp-memory help commands lists all commands"
 
@@ -217,15 +219,16 @@ def run() -> int:
 
 
 def _without_texts(message: str) -> str:
-    """Return a usage error without arguments that may be the text of a note. Only names of options and commands
-    stay."""
+    """Return a usage error without arguments that may be the text of a note. Names of options and commands stay, and
+    values that are too short for a statement."""
     for passed in sorted(sys.argv[1:], key=len, reverse=True):
-        if not _NAME.fullmatch(passed):
+        if len(passed) > SHORT and not _NAME.fullmatch(passed):
             for shown in (repr(passed), passed):
                 message = re.sub(rf"(?<!\w){re.escape(shown)}(?!\w)", "…", message)
     return _EXTRA.sub(r"\1 (a text of several words needs quotes)", message)
 
 
+SHORT = 16
 _NAME = re.compile(r"(?:-{1,2}|(?!-))[a-z]+(?:-[a-z]+)?")
 _EXTRA = re.compile(r"(unexpected extra arguments?) \(.*\)", re.DOTALL)
 

@@ -17,7 +17,7 @@ from mcp_memory.vault.note_file import MEMORY, Layout, slug
 MOST_ROWS = 5
 """The most rows of each table: 23 lines in all, of the 200 that MEMORY.md may have."""
 
-_BEGIN = "<!-- mcp-memory index begins: written by `mcp-memory organize`; delete it to end that -->"
+_BEGIN = "<!-- mcp-memory index begins: written by `mcp-memory topics organize`; delete it to end that -->"
 _END = "<!-- mcp-memory index ends -->"
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 
+import click
 import pytest
 
+from mcp_memory.cli.command_tree import MEANT, commands
 from mcp_memory.client.connection import Address
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
@@ -78,14 +80,22 @@ def test_a_tool_is_told_of_tools(served: Place):
         ("backup", "export"),
         ("serch", "search"),
         ("today", "list --today"),
-        ("recent", "list --text"),
+        ("recent", "list"),
         ("open", "edit"),
         ("conflicts", "review --conflicts"),
         ("unarchive", "restore"),
         ("over", "archive"),
         ("lint", "links --check"),
         ("refs", "links --code"),
-        ("log", "changes NOTE"),
+        ("log", "changes"),
+        ("history", "changes"),
+        ("token", "clients token"),
+        ("hooks", "clients hooks"),
+        ("plugin", "clients plugin"),
+        ("trash", "list --deleted"),
+        ("version", "--version"),
+        ("daemon", "status"),
+        ("reset", "help commands"),
         ("recover", "doctor --repair"),
         ("reindex", "doctor --reindex"),
         ("service", "start --at-login"),
@@ -95,9 +105,23 @@ def test_a_tool_is_told_of_tools(served: Place):
     ],
 )
 def test_another_word_for_a_command_leads_to_it(served: Place, word: str, command: str):
-    ran = served.run(word, "x")
-    assert ran.code == 2
-    assert f"did you mean {command}?" in ran.err
+    pages = {"hooks"}  # which have help of their own
+    for words in ([word, "x"], *([["help", word]] if word not in pages else [])):
+        ran = served.run(*words)
+        assert ran.code == 2
+        assert f"did you mean {command}?" in ran.err
+
+
+def test_every_command_that_is_suggested_exists():
+    for words in set(MEANT.values()) - {"--version"}:
+        names = [name for name in words.split() if not name.startswith("-")]
+        command, parent = commands.get_command(click.Context(commands), names[0]), commands
+        for name in names[1:] if names[0] != "help" else ():
+            assert isinstance(command, click.Group)
+            command = command.get_command(click.Context(parent), name)
+        assert command is not None, words
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {option for option in words.split() if option.startswith("-")} <= known, words
 
 
 def test_who_looks_for_the_logs_is_told_where_they_are(served: Place):

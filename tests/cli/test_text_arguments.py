@@ -37,7 +37,8 @@ def test_a_text_may_begin_with_a_hyphen(served: Place, text: str):
 
 
 def test_a_usage_error_says_which_numbers_are_taken(served: Place):
-    assert "is not in the range 1<=x<=1000." in served.run("list", "-n", "0").err
+    assert "0 is not in the range 1<=x<=1000." in served.run("list", "-n", "0").err
+    assert "No such command 'append this'" in served.run("append this").err
 
 
 @pytest.mark.parametrize(
