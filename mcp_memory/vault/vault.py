@@ -281,6 +281,8 @@ class Vault:
                     raise InvalidInput(what, hint="use another kind")
                 return self.daily_log.append(draft)
             again = self._publisher.already_written(draft, same, replaces=named is not None)
+            if named is None and again and draft.due and "due" not in again.file.record.meta and not again.holding:
+                named, again = again.file, None  # it gets its date
             if named is None:
                 return again or self._publisher.publish(draft, None)
             later = self.chains.later(named)
