@@ -30,6 +30,9 @@ from mcp_memory.text.pluralize import counted
 
 MOST_NOTES, MOST_FOLDERS, MOST_REMARKS = 100_000, 4, 2
 REPOSITORY_S, RUN_S = 60.0, 300.0
+NO_FOLDER = "no folder of it is known: in its repository run mcp-memory links --code --check"
+FOLDER_GONE = "its folder is gone"
+NOT_YET = "its repository is known now, but not looked at yet: mcp-memory links --code --check"
 """The time limits of one repository and of one run; unchecked notes of a repository wait for the next run."""
 
 _WORST = (GONE, CHANGED, MOVED)
@@ -96,6 +99,8 @@ class Grounder:
         known = self._folders.get(project, [])
         if known[:1] != [folder]:
             self._folders[project] = [folder, *(one for one in known if one != folder)][:MOST_FOLDERS]
+            if self.problems.get(project) in {NO_FOLDER, FOLDER_GONE}:
+                self.problems = {**self.problems, project: NOT_YET}
 
     def forget(self, path: NotePath, entry: str | None) -> None:
         """Drop the references of a note, or of one log entry. Raises OSError."""
@@ -194,9 +199,7 @@ class Grounder:
 
     def _open(self, project: str, problems: dict[str, str]) -> CodeRepository | None:
         folders = self._folders.get(project, [])
-        problems[project] = (
-            "no folder of it is known: run mcp-memory links --code there" if not folders else "its folder is gone"
-        )
+        problems[project] = FOLDER_GONE if folders else NO_FOLDER
         for folder in folders:
             if Path(folder).is_dir() and self.projects.label_of(folder) == project:
                 try:
