@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mcp_memory.errors import InvalidInput
 
 UNAUTHORIZED = "the token is missing, unknown or was revoked"
-UNAUTHORIZED_HINT = "run mcp-memory clients on this machine; it says which command helps"
+UNAUTHORIZED_HINT = "run mcp-memory clients on this machine; for a token: mcp-memory clients token --client NAME"
 
 SWALLOWED = 4
 """A factor of the largest body: up to that size, a refused request is still read, so that its client gets the

@@ -104,7 +104,7 @@ def test_a_401_names_a_step_that_exists(place: Place, route: str):
         assert answer.json == {
             "code": "unauthorized",
             "message": "the token is missing, unknown or was revoked",
-            "hint": "run mcp-memory clients on this machine; it says which command helps",
+            "hint": "run mcp-memory clients on this machine; for a token: mcp-memory clients token --client NAME",
         }
         assert wire.send("GET", "/health").status == 200, "on the same connection"
 

@@ -11,7 +11,13 @@ from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.text.pluralize import counted
 
-KEYS = "keep [n]ewer, keep [o]lder, [b]oth hold, [s]kip [q]uit"
+KEYS = "keep [n]ewer, keep [o]lder, [b]oth hold, [s]kip [?] help [q]uit"
+EXPLAINED = """\
+n  keep newer: it holds, and the older note, whole, is marked as superseded
+o  keep older: it holds, and the newer note, whole, is marked as superseded
+b  both hold: the newer note records that both apply, and they are not shown as a conflict again
+s  skip: the conflict stays open
+q  quit: the rest stays open"""
 QUIT = frozenset("q\x03\x04\x1b")
 _PAST = {"keep": "kept", "both": "both hold"}
 
@@ -73,6 +79,8 @@ def _key() -> str:
         key = read_key(KEYS)
         if key in QUIT or key in {"n", "o", "b", "s"}:
             return key
+        if key == "?":
+            say_all(wrap(EXPLAINED, "  "))
 
 
 def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
