@@ -36,8 +36,8 @@ def connect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
 
 
 def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str]) -> list[str]:
-    """Connect the clients in `only`, found or not; if it is empty, connect those that are found. Returns the titles of
-    the clients that are connected at the end. Raises ConfigInvalid."""
+    """Connect the clients in `only`, found or not; if it is empty, connect those that are found. Returns the
+    clients that are connected at the end. Raises ConfigInvalid."""
     paths = find_client_paths()
     rows = dialogue.report["clients"] = list[dict[str, Any]]()
     absent = list[str]()
@@ -60,7 +60,7 @@ def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str])
         dialogue.say(f"not found, neither program nor folder: {', '.join(absent)}")
     if not any(row["found"] for row in rows):
         dialogue.say("None was found. Install one and run this again; for any other client: mcp-memory install generic")
-    return [TITLES[row["client"]] for row in rows if row["state"] in {"connected", "connected already"}]
+    return [row["client"] for row in rows if row["state"] in {"connected", "connected already"}]
 
 
 def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) -> dict[str, Any]:

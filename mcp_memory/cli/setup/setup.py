@@ -28,10 +28,10 @@ from mcp_memory.cli.transfer.importing import import_notes
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.config import ExtractionConfig
-from mcp_memory.integrations.clients import CLIENTS
+from mcp_memory.integrations.clients import CLIENTS, TITLES
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
-from mcp_memory.text.pluralize import counted
+from mcp_memory.text.pluralize import counted, listed
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.transfer.detect import detect_source
 from mcp_memory.vault.note_file import INBOX
@@ -85,7 +85,7 @@ def setup(
 
 
 def _take_steps(dialogue: Dialogue, settings: Settings, only: Sequence[str], *, has_past: bool) -> Sequence[str]:
-    """Take the five steps. Returns the titles of the connected clients."""
+    """Take the five steps. Returns the connected clients."""
     dialogue.head("1 of 5  The vault and its daemon")
     _start(dialogue, settings)
     dialogue.head("2 of 5  Your agents")
@@ -213,8 +213,14 @@ def _ask(dialogue: Dialogue) -> None:
 
 def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -> None:
     """Print what happens by itself, and how to switch each part off."""
+    told = [TITLES[client] for client in connected if CLIENTS[client].hooks]
+    untold = [TITLES[client] for client in connected if not CLIENTS[client].hooks]
+    fitting = "agents get what fits, at a session's start and with each prompt"
+    if untold:
+        when_asked = f"for {listed(untold)}, when the agent asks"
+        fitting = f"{fitting} ({listed(told)}; {when_asked})" if told else f"what fits is given, {when_asked}"
     automatic = (
-        ("agents get what fits, at a session's start and with each prompt", "hooks", "enabled", settings.hooks.enabled),
+        (fitting, "hooks", "enabled", settings.hooks.enabled),
         ("sessions are recorded, on this machine", "capture", "enabled", settings.capture.enabled),
         (
             'what you state outright ("always use uv") is stored',
@@ -224,7 +230,7 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
         ),
         ("new notes are filed under topics", "topics", "automatic", settings.section("topics", TopicsConfig).automatic),
     )
-    for_whom = f", for {' and '.join(connected)}" if connected else ""
+    for_whom = f", for {listed([TITLES[client] for client in connected])}" if connected else ""
     dialogue.head(f"From now on, without being asked{for_whom}")
     for what, section, key, is_on in automatic:
         dialogue.report.setdefault("automatic", []).append({"what": what, "setting": f"{section}.{key}", "on": is_on})
