@@ -11,7 +11,7 @@ import sys
 def main() -> int:
     """Run `mcp-memory`. Returns the exit code: 0 ok, 1 failed, 2 usage, 3 not running or busy, 4 not found, 6 changed
     by another program."""
-    first = sys.argv[1] if len(sys.argv) > 1 else ""
+    first, rest = _first_word(sys.argv[1:])
     if first == "--detached":
         from mcp_memory.client.detached_process import detach
 
@@ -20,11 +20,11 @@ def main() -> int:
     if first in {"headers", "stdio"}:
         from mcp_memory.cli.clients import proxies
 
-        return (proxies.headers if first == "headers" else proxies.stdio)(sys.argv[2:])
+        return (proxies.headers if first == "headers" else proxies.stdio)(rest)
     if first == "hook":
         from mcp_memory.hooks import run as run_hook
 
-        run_hook(sys.argv[2:])
+        run_hook(rest)
     from mcp_memory.runtime.telemetry import switch_off
 
     switch_off()
@@ -33,6 +33,14 @@ def main() -> int:
     code = run()
     _leave_threads(code)
     return code
+
+
+def _first_word(words: list[str]) -> tuple[str, list[str]]:
+    """Return the first word behind `--vault` and `--config`, and all other words, with these options at the end."""
+    at = 0
+    while at < len(words) and words[at].partition("=")[0] in {"--vault", "--config"}:
+        at += 1 if "=" in words[at] else 2
+    return words[at] if at < len(words) else "", [*words[at + 1 :], *words[:at]]
 
 
 def _leave_threads(code: int) -> None:
