@@ -59,11 +59,10 @@ def links(
     mcp-memory links --code --check
     mcp-memory links --code KABTV4 --confirm"""
     words = " ".join(note)
+    _refuse_ignored(words, depth=depth, check=check, repair=repair, code=code, **options)
     if code:
         _show_code(cli, words, check=check, confirm=options["is_right"], project=options["project"])
     elif check or repair:
-        if words:
-            raise InvalidInput("a note with --check or --repair", hint="they look at all notes: leave it out")
         _show_faults(cli, repair=repair, personal=options["personal"], orphans=options["orphans"], yes=options["yes"])
     elif not words:
         raise InvalidInput("no note", hint="name one, or pass --check for all links, or --code")
@@ -75,9 +74,28 @@ def links(
         cli.show(answer, _drawn(answer))
 
 
+def _refuse_ignored(
+    words: str, *, depth: int, check: bool, repair: bool, code: bool, is_right: bool, personal: bool, orphans: bool,
+    yes: bool, project: str | None,
+) -> None:  # fmt: skip
+    """Raise InvalidInput for an option that would be ignored."""
+    of_all = (check or repair) and not code
+    mistakes = (
+        (is_right and not code, "--confirm without --code", "mcp-memory links --code NOTE --confirm"),
+        (code and repair, "--code with --repair", "pass one of them: --repair mends links between notes"),
+        (personal and not repair, "--personal says where to repair", "mcp-memory links --repair --personal"),
+        (yes and not repair, "--yes without --repair", "mcp-memory links --repair --personal --yes"),
+        (orphans and not of_all, "--orphans without --check", "mcp-memory links --check --orphans"),
+        (project and not code, "--project without --code", "mcp-memory links --code --project NAME"),
+        (depth > 1 and (of_all or code), "--depth is for the links of a note", "mcp-memory links NOTE --depth 2"),
+        (words and of_all, "a note with --check or --repair", "they look at all notes: leave it out"),
+    )
+    for is_made, what, hint in mistakes:
+        if is_made:
+            raise InvalidInput(what, hint=hint)
+
+
 def _show_faults(cli: CommandContext, *, repair: bool, personal: bool, orphans: bool, yes: bool) -> None:
-    if personal and not repair:
-        raise InvalidInput("--personal says where to repair", hint="mcp-memory links --repair --personal")
     if personal and not yes:
         found = [one for one in cli.ask("lint")["found"] if one["repair"]]
         cli.refuse_questions()
@@ -91,13 +109,14 @@ def _show_faults(cli: CommandContext, *, repair: bool, personal: bool, orphans: 
 
 
 def _show_code(cli: CommandContext, words: str, **options: Any) -> None:
-    folder = str(Path.cwd()) if cli.project_here not in {None, "*"} else None
+    is_here = cli.project_here not in {None, "*"} and options["project"] in {None, cli.project_here}
+    folder = str(Path.cwd()) if is_here else None
 
     def ask(target: str | None) -> dict[str, Any]:
         return cli.ask("refs", target=target, folder=folder, deadline_s=CODE_CHECK_S, **options)
 
     answer = with_note(cli, words, ask, lambda: notes_found(cli, words)) if words else ask(None)
-    cli.show(answer, _code_lines(answer, everything=bool(words)))
+    cli.show(answer, _code_lines(answer, everything=bool(words), has_looked=options["check"] or options["confirm"]))
 
 
 def _drawn(answer: dict[str, Any]) -> Iterator[Any]:
@@ -165,7 +184,7 @@ def _fault_lines(one: dict[str, Any]) -> Iterator[str]:
         yield f"    {one['why']}"
 
 
-def _code_lines(answer: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
+def _code_lines(answer: Mapping[str, Any], *, everything: bool, has_looked: bool) -> Iterator[str]:
     for note in answer["notes"]:
         shown = [one for one in note["refs"] if everything or one["outcome"] != "ok"]
         if shown:
@@ -176,11 +195,12 @@ def _code_lines(answer: Mapping[str, Any], *, everything: bool) -> Iterator[str]
     counts = answer["counts"]
     outcomes = ", ".join(f"{counts[name]} {name}" for name in ("ok", "moved", "changed", "gone") if counts.get(name))
     named = counted(counts["references"], "reference")
-    yield (
-        f"{named} to code: {outcomes}"
-        if outcomes
-        else "no note names code that is known: mcp-memory links --code --check"
-    )
+    if outcomes:
+        yield f"{named} to code: {outcomes}"
+    elif has_looked:
+        yield "no note names code that is in its project's repository"
+    else:
+        yield "no note is known to name code; to look now: mcp-memory links --code --check"
 
 
 def _what(reference: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ import click
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, Remark, columns, short_id, table, wrap
 from mcp_memory.cli.notes.forgetting import forgotten_lines
+from mcp_memory.cli.notes.note_choice import with_note
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput
 from mcp_memory.storage.folder_walk import walk
@@ -77,12 +78,13 @@ def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text:
 
 
 @click.command()
-@click.option("--done", metavar="ID", multiple=True, help="Mark this one as done. May be repeated.")
+@click.option("--done", metavar="NOTE", multiple=True, help="Mark this one (id, path or words) as done. Repeatable.")
+@click.argument("words", metavar="", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="With all that is later, and all that is done.")
 @click.option("--client", help="Only what was promised in sessions of this client, e.g. claude-code; or you.")
 @note_options.project("This project's commitments and those without one")
 @command_options
-def due(cli: CommandContext, done: tuple[str, ...], everything: bool, **filters: Any) -> None:
+def due(cli: CommandContext, done: tuple[str, ...], words: tuple[str, ...], everything: bool, **filters: Any) -> None:
     """List what you promised, or wanted to be reminded of: what is overdue, due today and this week, and done last.
 
     Agents' sessions are reminded of each the day before, on its day, at its hour, and until it is done. To put one off,
@@ -91,9 +93,13 @@ def due(cli: CommandContext, done: tuple[str, ...], everything: bool, **filters:
     \b
     mcp-memory append -k commitment "Send Petra the list" --due friday
     mcp-memory due
-    mcp-memory due --done KABTV4"""
+    mcp-memory due --done KABTV4
+    mcp-memory due --done petra list"""
+    if words and not done:
+        raise InvalidInput("words without --done", hint="mcp-memory due --done WORDS")
     if done:
-        kept = [cli.ask("forget", target=target, done=True) for target in done]
+        *before, last = done
+        kept = [_keep(cli, target) for target in (*before, " ".join((last, *words)))]
         lines = [f"done: {one['path']}  → mcp-memory restore {shlex.quote(short_id(one['id']))}" for one in kept]
         cli.show({"done": kept}, lines)
         return
@@ -111,6 +117,17 @@ def due(cli: CommandContext, done: tuple[str, ...], everything: bool, **filters:
     cli.show({"commitments": found}, lines or [hint])
 
 
+def _keep(cli: CommandContext, words: str) -> Mapping[str, Any]:
+    """Mark a commitment as done. Words may mean one without a date, too."""
+
+    def commitments() -> list[Mapping[str, Any]]:
+        dated = cli.ask("due", project="*")["commitments"]
+        listed = cli.ask("list", kinds=["commitment"], project="*", limit=1000)["notes"]
+        return list({note["id"]: note for note in (*dated, *listed)}.values())
+
+    return with_note(cli, words, lambda target: cli.ask("forget", target=target, done=True), commitments)
+
+
 @click.command()
 @click.argument("target", metavar="[NOTE]", required=False)
 @click.option("--unanswered", is_flag=True, help="List the questions of the last 30 days that memory could not answer.")
@@ -126,6 +143,8 @@ def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
     mcp-memory stats
     mcp-memory stats 7F3K2A
     mcp-memory stats --unanswered"""
+    if target and unanswered:
+        raise InvalidInput("a note with --unanswered", hint="pass one of them: questions belong to no note")
     answer, index_bytes = cli.ask("stats", target=target, unanswered=unanswered), 0
     if unanswered:
         cli.show(answer, _unanswered_lines(answer))

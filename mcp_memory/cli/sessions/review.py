@@ -82,16 +82,22 @@ def review(
     mcp-memory review --conflicts              with keys, on a terminal
     mcp-memory review --keep KABTV4
     mcp-memory review --both KABTV4 --with b7d3e468"""
+    deciding = any(chosen.values()) or accept_all_above is not None
+    if deciding and (keep or both or only_conflicts):
+        hint = "decide on candidates and on conflicts one after the other"
+        raise InvalidInput("--accept and --drop are for candidates, --keep, --both and --conflicts aren't", hint=hint)
     if keep or both:
         if keep and both:
             raise InvalidInput("--keep with --both", hint="pass one of them")
         decide_conflict(cli, "keep" if keep else "both", keep or both or "", other, yes=yes)
         return
+    if other or yes:
+        raise InvalidInput("--with and --yes are for --keep and --both", hint="mcp-memory review --keep ID")
     if only_conflicts:
         show_conflicts(cli, project)
         return
-    if other or yes:
-        raise InvalidInput("--with and --yes are for --keep and --both", hint="mcp-memory review --keep ID")
+    if project:
+        raise InvalidInput("--project without --conflicts", hint="mcp-memory review --conflicts --project NAME")
     decisions = [(verb, target) for verb in ("accept", "drop") for target in chosen[verb]]
     if accept_all_above is not None:
         decisions += [
