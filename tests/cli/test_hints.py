@@ -105,7 +105,7 @@ def test_a_tool_is_told_of_tools(served: Place):
     ],
 )
 def test_another_word_for_a_command_leads_to_it(served: Place, word: str, command: str):
-    pages = {"hooks"}  # which have help of their own
+    pages = {"hooks", "daemon"}  # which have a page of their own
     for words in ([word, "x"], *([["help", word]] if word not in pages else [])):
         ran = served.run(*words)
         assert ran.code == 2
