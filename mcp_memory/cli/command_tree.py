@@ -51,42 +51,42 @@ class Commands(click.Group):
 
 _GROUPS = {
     "Everyday": {
-        "setup": ("setup.setup:setup", "Connect your agents and bring in what they know, step by step"),
+        "setup": ("setup.setup:setup", "Connect your agents and import what they know, step by step"),
         "start": ("daemon.running:start", "Start the daemon in the background, or at each login"),
         "append": ("notes.notes:append", "Store a note (also: add)"),
-        "search": ("notes.notes:search", "Find notes by what they say"),
-        "recall": ("notes.notes:recall", "Read what an agent is told for a question"),
+        "search": ("notes.notes:search", "Find notes by their words and meaning"),
+        "recall": ("notes.notes:recall", "Read what an agent would get for a question"),
         "show": ("notes.editing:show", "Print one note, and the topic it is filed under"),
-        "list": ("notes.listing:list_", "List notes, the newest first; also the forgotten"),
+        "list": ("notes.listing:list_", "List notes, newest first; also forgotten notes"),
         "edit": ("notes.editing:edit", "Change a note in your editor, or from standard input"),
         "forget": ("notes.forgetting:forget", "Hide a note from every answer; its file stays"),
-        "restore": ("notes.forgetting:restore", "Bring back what was forgotten"),
-        "changes": ("notes.changes:changes", "List what was stored, edited, forgotten: when, and by whom"),
-        "undo": ("notes.changes:undo", "Take a change back"),
-        "review": ("sessions.review:review", "Decide on what was found in sessions, and on contradictions"),
+        "restore": ("notes.forgetting:restore", "Bring back forgotten notes"),
+        "changes": ("notes.changes:changes", "List changes to notes: what, when, and by whom"),
+        "undo": ("notes.changes:undo", "Undo a change, a run, or all that a session or client did"),
+        "review": ("sessions.review:review", "Decide on proposals from sessions, and on contradictions"),
         "status": ("daemon.running:status", "Show whether the daemon runs, and the state of its index"),
         "doctor": ("daemon.doctor:doctor", "List problems, each with a remedy"),
-        "help": ("help:help_", "Show a page of the guide, or how a command is used"),
+        "help": ("help:help_", "Show a page of the guide or the help of a command"),
     },
     "Notes": {
-        "demo": ("setup.demo:demo", "Show what memory does, with example notes that are removed again"),
-        "due": ("notes.listing:due", "List what you promised: overdue, today, this week, done"),
-        "stats": ("notes.listing:stats", "Count what is stored, or list unanswered questions"),
+        "demo": ("setup.demo:demo", "Show what memory does, with temporary example notes"),
+        "due": ("notes.listing:due", "List commitments: overdue, today, this week, done"),
+        "stats": ("notes.listing:stats", "Count notes, or list unanswered questions"),
         "why": ("sessions.why:why", "Show which notes agents were given unasked, and why"),
-        "mute": ("sessions.why:mute", "Keep a note from being given to agents unasked"),
-        "archive": ("notes.forgetting:archive", "Retire a note, or list those whose time has passed"),
+        "mute": ("sessions.why:mute", "Stop giving a note to agents unasked"),
+        "archive": ("notes.forgetting:archive", "Retire a note, or list outdated notes"),
         "teach": ("notes.teaching:teach", "Put a note into AGENTS.md, CLAUDE.md, TOOLS.md or a skill"),
-        "links": ("notes.links:links", "List a note's links, check all links, or the code in notes"),
+        "links": ("notes.links:links", "List or check links, or the code that notes name"),
         "erase": ("notes.forgetting:erase", "Delete a note and all traces of it for good"),
     },
     "Sessions": {
         "sessions": ("sessions.transcripts:sessions", "Capture, extract, audit and sum up agents' sessions"),
-        "dream": ("sessions.dreaming:dream", "Propose what recurs for MEMORY.md, in DREAMS.md"),
+        "dream": ("sessions.dreaming:dream", "Propose recurring facts for MEMORY.md, in DREAMS.md"),
         "chat": ("sessions.chat:chat", "Talk with a language model that has your memory"),
     },
     "Topics": {
-        "topics": ("topics.topics:topics", "Draw, rename, move, merge, split and compact topics"),
-        "wiki": ("topics.wiki:wiki", "Show what holds of a subject, how sure, and what needs deciding"),
+        "topics": ("topics.topics:topics", "Show, rename, move, merge, split and compact topics"),
+        "wiki": ("topics.wiki:wiki", "Show claims about a subject, with evidence and open decisions"),
         "projects": ("topics.projects:projects", "List projects and their repositories, merge and split them"),
     },
     "Files and backup": {
@@ -97,14 +97,14 @@ _GROUPS = {
     },
     "Clients": {
         "install": ("clients.installing:install", "Connect Claude Code, Codex, Gemini CLI and others"),
-        "uninstall": ("daemon.uninstall:uninstall", "Disconnect a client, or remove all but the vault"),
-        "clients": ("clients.clients:clients", "List what is connected; what hooks gave, tokens, the plugin"),
+        "uninstall": ("daemon.uninstall:uninstall", "Disconnect a client, or remove everything but the vault"),
+        "clients": ("clients.clients:clients", "List connected clients; show hook results, tokens, the plugin"),
     },
     "Daemon": {
         "stop": ("daemon.running:stop", "Stop the daemon"),
         "restart": ("daemon.running:restart", "Restart the daemon with the current configuration"),
         "serve": ("daemon.running:serve", "Serve the vault in the foreground"),
-        "jobs": ("daemon.jobs:jobs", "List, run and pause what the daemon does in the background"),
+        "jobs": ("daemon.jobs:jobs", "List, run and pause background jobs"),
         "config": ("daemon.admin:config", "Show the configuration, and where it is"),
     },
 }
@@ -175,7 +175,7 @@ def commands(ctx: click.Context) -> None:
     mcp-memory start                       serve ~/memory in the background
     mcp-memory append "we use uv, not pip" store a note
     mcp-memory search "uv or pip"          find it
-    mcp-memory doctor                      what is wrong, and what to do"""
+    mcp-memory doctor                      list problems and remedies"""
     ctx.ensure_object(CommandContext)
 
 

@@ -17,11 +17,11 @@ FOR_MAINTAINERS = {"architecture", "contributing"}
 @click.argument("topic", nargs=-1)
 @command_options
 def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
-    """Show a page of the guide, or how a command is used; without TOPIC, list the pages.
+    """Show a page of the guide or the help of a command; without TOPIC, list the pages.
 
     \b
     mcp-memory help                 the pages
-    mcp-memory help commands        all commands, by what they are for
+    mcp-memory help commands        all commands, by purpose
     mcp-memory help architecture    how mcp-memory is built
     mcp-memory help search          the same as mcp-memory search --help"""
     files = sorted(GUIDE.glob("*.md"), key=lambda file: (file.stem in FOR_MAINTAINERS, file.stem))
@@ -29,8 +29,8 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
     if not topic:
         titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in pages.items()}
         lines = [f"{f'mcp-memory help {name}':<32}{title}" for name, title in titles.items()]
-        lines.append(f"{'mcp-memory help commands':<32}All commands, by what they are for")
-        lines.append(f"{'mcp-memory help COMMAND':<32}How a command is used")
+        lines.append(f"{'mcp-memory help commands':<32}All commands, by purpose")
+        lines.append(f"{'mcp-memory help COMMAND':<32}The help of a command")
         cli.show({"topics": titles}, lines)
         return
     name = " ".join(topic)

@@ -35,8 +35,8 @@ def project(about: str, otherwise: str = ALL_PROJECTS) -> Callable[[F], F]:
     this default."""
 
     def decorate(command: F) -> F:
-        named = click.option("-p", "--project", help=f"{about}; default: that of the git repository you are in.")
-        meaning = "Belongs to no project" if otherwise == NO_PROJECT else "Of every project"
+        named = click.option("-p", "--project", help=f"{about}; default: the project of the git repository you are in.")
+        meaning = "Belongs to no project" if otherwise == NO_PROJECT else "All projects"
         flag = click.option(otherwise, is_flag=True, expose_value=False, callback=_keep, help=f"{meaning}; or -p '*'.")
         return named(flag(command))
 

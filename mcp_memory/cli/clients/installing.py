@@ -42,11 +42,11 @@ GENERIC = "generic"
 
 @click.command()
 @click.argument("client", type=click.Choice([*CLIENTS, *snippets.PASTED, GENERIC]), metavar="[CLIENT]", required=False)
-@click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all that are on this machine.")
+@click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all clients on this machine.")
 @scope_option
-@click.option("--name", help="What the client calls the server; default: memory, or memory-VAULT.")
-@click.option("--no-hooks", is_flag=True, help="Without the hooks that bring memory up by themselves.")
-@click.option("--trust-hooks", is_flag=True, help="Codex: make it trust our hooks, as if you had accepted them there.")
+@click.option("--name", help="The server's name in the client; default: memory, or memory-VAULT.")
+@click.option("--no-hooks", is_flag=True, help="Skip the hooks that give agents notes unasked.")
+@click.option("--trust-hooks", is_flag=True, help="Codex: trust our hooks, as if you had accepted them there.")
 @click.option("--no-own-memory", is_flag=True, help="Switch the client's own memory off, until you uninstall.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
@@ -67,7 +67,7 @@ def install(
     that tell the agent when to use memory.
 
     CLIENT: claude-code, codex, openclaw, gemini, opencode, cursor or vscode. For windsurf, cline, zed and generic (any
-    other client), no file is changed: it prints what to paste, and into which file.
+    other client), it changes no file and prints what to paste where.
 
     Shows what changes in which file, and asks. Each changed file gets a backup beside it, with a date.
 

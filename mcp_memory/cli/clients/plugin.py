@@ -17,13 +17,13 @@ FOLDER = "configs/plugin"
 
 
 @click.command()
-@click.option("--write", metavar="DIR", type=click.Path(path_type=Path), help="Write one for this machine and vault.")
+@click.option("--write", metavar="DIR", type=click.Path(path_type=Path), help="Write it for this machine and vault.")
 @command_options
 def plugin(cli: CommandContext, write: Path | None) -> None:
     """Show or write the plugin for clients' marketplaces.
 
-    It brings hooks, tools and a skill to Claude Code, Codex and OpenClaw. Without an option, shows where it is, and the
-    commands that add it. `install` doesn't need it.
+    It adds hooks, tools and a skill to Claude Code, Codex and OpenClaw. Without an option, it shows where the plugin
+    is, and the commands that add it. `install` doesn't need it.
 
     \b
     mcp-memory clients plugin

@@ -14,8 +14,8 @@ from mcp_memory.text.pluralize import counted
 
 @click.command()
 @click.argument("path", required=False)
-@click.option("--undo", is_flag=True, help="Reverse earlier adoptions. What agents wrote stays theirs.")
-@click.option("--dry-run", is_flag=True, help="List them without changing anything.")
+@click.option("--undo", is_flag=True, help="Reverse earlier adoptions. Notes that agents wrote stay theirs.")
+@click.option("--dry-run", is_flag=True, help="List the notes without changing anything.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def adopt(cli: CommandContext, path: str | None, undo: bool, dry_run: bool, yes: bool) -> None:

@@ -31,16 +31,16 @@ def doctor(
 ) -> None:
     """List problems, each with a remedy. Exits with 0 if there is nothing to do, else 1.
 
-    ENTRY is the id of a log entry that another program's save removed, or the path of its log, as the list names it:
-    --repair adds it back at the end of the log.
+    ENTRY is the listed id of a log entry that another program's save removed, or the path of its log. --repair adds it
+    back at the end of the log.
 
-    --reindex compares contents, where sweeps trust file times. To rebuild the whole index, stop the daemon, delete
+    --reindex compares contents, while sweeps trust file times. To rebuild the whole index, stop the daemon, delete
     `index` in its state folder (mcp-memory help daemon), and start it again.
 
     \b
     mcp-memory doctor
     mcp-memory doctor --repair
-    mcp-memory doctor --repair memory/2026-11-21.md    add back what this log lost"""
+    mcp-memory doctor --repair memory/2026-11-21.md    add back this log's lost entries"""
     if repair + dismiss + accept + reindex > 1:
         raise InvalidInput("several of the options", hint="pass one of them")
     if entries and not (repair or dismiss):

@@ -15,17 +15,17 @@ from mcp_memory.text.pluralize import counted
 @click.command()
 @click.argument("action", type=click.Choice(["list", "run", "log", "pause", "resume"]), default="list")
 @click.argument("name", required=False)
-@click.option("--limit", "-n", type=click.IntRange(1, 1000), default=20, metavar="N", help="With log: how many runs.")
+@click.option("--limit", "-n", type=click.IntRange(1, 1000), default=20, metavar="N", help="With log: the most runs.")
 @command_options
 def jobs(cli: CommandContext, action: str, name: str | None, limit: int) -> None:
-    """List what the daemon does in the background: what each job is for, its last run and result, and what comes next.
+    """List the daemon's background jobs: each job's purpose, its last run and result, and its next run.
 
-    Jobs run one at a time, when nobody is being served. [jobs] in the configuration sets the time of day, and turns
+    Jobs run one at a time, while the daemon is idle. [jobs] in the configuration sets the time of day, and turns
     jobs off.
 
     \b
     mcp-memory jobs
-    mcp-memory jobs run topics      now, also if it is paused or off
+    mcp-memory jobs run topics      run it now, even if it is paused or off
     mcp-memory jobs log [NAME]      the latest runs: why, when, what they changed
     mcp-memory jobs pause topics    until you resume it"""
     if name is None and action in {"run", "pause", "resume"}:

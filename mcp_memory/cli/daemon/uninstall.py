@@ -43,7 +43,7 @@ class UninstallPlan:
 
 @click.command()
 @click.argument("client", type=click.Choice(list(CLIENTS)), metavar="[CLIENT]", required=False)
-@click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all that are connected.")
+@click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all connected clients.")
 @scope_option
 @click.option("--yes", is_flag=True, help="With CLIENT or --all: don't ask.")
 @click.option("--purge", is_flag=True, help="Remove this vault's state folder: index, token, logs, journals.")
@@ -62,11 +62,11 @@ def uninstall(
 ) -> None:
     """Remove what mcp-memory keeps for this vault. The vault and its notes stay. Stops the daemon first.
 
-    With CLIENT instead: take out of that client's files what `install` put in, and change nothing else.
+    With CLIENT, remove only what `install` added to that client's files.
 
     \b
-    mcp-memory uninstall claude-code        the client's files as they were
-    mcp-memory uninstall --all              those of all clients
+    mcp-memory uninstall claude-code        restore the client's files
+    mcp-memory uninstall --all              restore all clients' files
     mcp-memory uninstall                    what would be removed, and what stays
     mcp-memory uninstall --purge"""
     if client or everything:

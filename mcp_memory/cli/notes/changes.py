@@ -34,8 +34,8 @@ _ACTIONS = {
     "undo run": "is taken back, with all that this run changed",
 }
 
-_client = click.option("--client", help="Only by this client, e.g. claude-code; you; or disk, which is by hand.")
-_since = note_options.since("Only from then on")
+_client = click.option("--client", help="Only by this client, e.g. claude-code; you = command line, disk = by hand.")
+_since = note_options.since("Only from this time on")
 
 
 @click.command()
@@ -43,21 +43,21 @@ _since = note_options.since("Only from then on")
 @_since
 @_client
 @note_options.session
-@note_options.project("Only changes of this project's notes, and of those without one")
-@note_options.limit(50, 20000, "The latest so many.")
+@note_options.project("Only changes to notes of this project or of none")
+@note_options.limit(50, 20000, "The most changes to show.")
 @click.option("--at", metavar="COMMIT", help="Print NOTE as it was in this commit of the vault's git repository.")
 @command_options
 def changes(cli: CommandContext, note: tuple[str, ...], at: str | None, **wanted: Any) -> None:
-    """Show what was stored, edited, superseded, forgotten, filed or imported: when, by whom, in which session.
+    """Show which notes were stored, edited, superseded, forgotten, filed or imported: when, by whom, in which session.
 
-    The latest comes first. Each line ends with the change's name: `mcp-memory undo NAME` takes it back. With NOTE (an
-    id, a path or a few words of it), only its changes are listed, and if the vault is in a git repository, the commits
-    of this note, wherever it was moved.
+    The latest change comes first. Each line ends with the change's name, which `mcp-memory undo NAME` takes. With NOTE
+    (an id, a path or a few of its words), it lists only that note's changes and, if the vault is in a git repository,
+    its commits.
 
     \b
     mcp-memory changes --since yesterday
     mcp-memory changes --client claude-code --json
-    mcp-memory changes 01M7Z3HPR77M1K414E2NKABTV4     one note's, with its commits
+    mcp-memory changes 01M7Z3HPR77M1K414E2NKABTV4     one note, with its commits
     mcp-memory changes notes/fact/port.md --at 3f2c1d0"""
     words = " ".join(note)
     if at is not None:
@@ -98,12 +98,12 @@ def _note_history(cli: CommandContext, target: str, wanted: Mapping[str, Any]) -
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
-    """Take the last change back, or the one that you name, a whole run of compaction, import or dreaming, the last
-    change of a note (id or path), or all of a session, a client or a time.
+    """Undo the last change, a change or run by its name, the last change to a note (id or path), or everything by a
+    session or a client, or since a time.
 
-    It first shows what will happen. A note that was changed again since stays as it is, and so does what you did by
-    hand if nobody has the earlier text. An undo is a change, too, and can be undone. The exit code is 1 if anything had
-    to stay, and 5 if nothing was done because nobody could answer.
+    It shows what will happen, then asks. A note that has changed again stays as it is, and so do your own edits on disk
+    if their earlier text wasn't kept. An undo is a change, too, and can be undone. Exits with 1 if a change couldn't be
+    undone, and with 5 if nobody could confirm it.
 
     \b
     mcp-memory undo

@@ -17,17 +17,17 @@ from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 
 @click.command()
 @note_words
-@click.option("--history", is_flag=True, help="All notes that replaced one another, the newest first.")
+@click.option("--history", is_flag=True, help="Show all notes that replaced one another, newest first.")
 @command_options
 def show(cli: CommandContext, note: str, history: bool) -> None:
-    """Print one note as it is on disk, and its topic. NOTE is an id, a path, a topic's folder or title, or a few words
-    that one note has; where several have them, you are asked which.
+    """Print a note as it is on disk, and its topic. NOTE is an id, a path, a topic's folder or title, or a few words
+    from the note. If several notes match, you choose.
 
     \b
     mcp-memory show payments                       a topic's page
     mcp-memory show notes/decision/we-use-uv.md
     mcp-memory show KABTV4                         the id that append printed
-    mcp-memory show uv pip                         the note that has these words
+    mcp-memory show uv pip                         the note with these words
     mcp-memory show notes/fact/port.md --history   what it replaced, and what replaced it"""
     answer = with_note(
         cli, note, lambda target: cli.ask("history" if history else "show", target=target),
@@ -64,11 +64,11 @@ def _link_lines(link: dict[str, Any]) -> list[Any]:
 @click.option("--expected", metavar="ETAG", help="Write only if the note still has this etag (see append --json).")
 @command_options
 def edit(cli: CommandContext, note: str, expected: str | None) -> None:
-    """Change a note or entry (id, path or a few words of it) in your editor ($VISUAL, $EDITOR), or to the text on
-    standard input.
+    """Change a note or entry (id, path or a few of its words) in your editor ($VISUAL, $EDITOR), or replace its text
+    from standard input.
 
-    The lines between --- at the top of a note stay as they are if your text leaves them out. If another program changes
-    the note meanwhile, nothing is overwritten: your text is kept in a file, and the exit code is 6.
+    If your text omits the lines between --- at the top of the note, they stay as they are. If another program changes
+    the note meanwhile, nothing is overwritten, your text is kept in a file, and the exit code is 6.
 
     \b
     mcp-memory edit notes/fact/port.md

@@ -14,8 +14,8 @@ from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.pluralize import counted
 
-_client = click.option("--client", help="Only what this client forgot, e.g. claude-code; cli is the command line.")
-_since = note_options.since("Only what was forgotten from then on")
+_client = click.option("--client", help="Only notes that this client forgot, e.g. claude-code; cli = the command line.")
+_since = note_options.since("Only notes forgotten from this time on")
 
 
 @click.command()
@@ -23,9 +23,9 @@ _since = note_options.since("Only what was forgotten from then on")
 @click.option("--reason", help="Why, in a few words.")
 @command_options
 def forget(cli: CommandContext, note: str, reason: str | None) -> None:
-    """Hide a note or log entry from every answer, including your own files. The file stays.
+    """Hide a note or log entry from every answer, even one of your own. The file stays.
 
-    NOTE is an id, a path, or a few words that one note has; where several have them, you are asked which.
+    NOTE is an id, a path, or a few words from the note. If several notes match, you choose.
 
     \b
     mcp-memory forget notes/fact/old-port.md
@@ -41,14 +41,14 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
 
 @click.command()
 @click.argument("note", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Without NOTE: move all that is listed to _archive/.")
+@click.option("--all", "everything", is_flag=True, help="Without NOTE: move all listed notes to _archive/.")
 @command_options
 def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> None:
-    """Retire a note (id, path or a few words of it): only `search --archived` finds it, and links to it still work.
+    """Retire a note (id, path or a few of its words): only `search --archived` finds it, and links to it still work.
 
-    Without NOTE, list notes whose time has passed, with reasons: long expired or superseded, or old and never used.
-    Standing orders that nothing has asked for in months are listed, too: to take one out of every start, edit its
-    `always_load`, or move the file. Lessons from expired tasks are proposed in `review`.
+    Without NOTE, list outdated notes, with reasons: long expired or superseded, or old and never used. The list
+    includes standing orders that nothing has asked for in months. To stop loading such an order, edit its
+    `always_load`, or move the file. `review` proposes lessons from expired tasks.
 
     \b
     mcp-memory archive notes/decision/old-plan.md
@@ -79,15 +79,15 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
 @_client
 @note_options.session
 @_since
-@click.option("--path", metavar="FOLDER", help="Only what is in this folder of the vault, e.g. that of an import.")
+@click.option("--path", metavar="FOLDER", help="Only notes in this folder of the vault, e.g. of an import.")
 @click.option("--dry-run", is_flag=True, help="Without NOTE: list what would come back.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:
-    """Bring a forgotten note or log entry back, byte for byte; or all that a client forgot, or that is forgotten in a
-    folder. An archived note goes back to where it was, and links follow.
+    """Bring back a forgotten note or log entry, byte for byte, or everything that a client forgot or that is forgotten
+    in a folder. An archived note returns to its old place, and links follow.
 
-    NOTE is an id, a path, or words of its title; where several have them, you are asked which.
+    NOTE is an id, a path, or words from its title. If several notes match, you choose.
 
     \b
     mcp-memory restore old port
@@ -125,11 +125,11 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
 
 @click.command()
 @note_words
-@click.option("--yes", is_flag=True, help="Don't ask. Then NOTE is an id or a path.")
+@click.option("--yes", is_flag=True, help="Don't ask. NOTE must be an id or a path.")
 @command_options
 def erase(cli: CommandContext, note: str, yes: bool) -> None:
-    """Delete a note or log entry (id, path or a few words of it) and everything mcp-memory kept of it. This can't be
-    undone.
+    """Delete a note or log entry (id, path or a few of its words) and everything that mcp-memory kept of it. This can't
+    be undone.
 
     \b
     mcp-memory erase notes/fact/old-port.md

@@ -37,21 +37,21 @@ _BESIDES = {
 @note_options.kinds
 @note_options.tags
 @_project
-@click.option("--client", help="Only what this client stored, e.g. claude-code; you; or disk, which is by hand.")
+@click.option("--client", help="Only notes from this client, e.g. claude-code; you = command line, disk = by hand.")
 @note_options.session
-@note_options.since("Only what is dated from then on")
-@note_options.until("Only what is dated before")
+@note_options.since("Only notes dated from this time on")
+@note_options.until("Only notes dated before this time")
 @click.option("--today", is_flag=True, help="The same as --since today.")
 @click.option("--path", help="Only this folder or file.")
-@click.option("--text", is_flag=True, help="Show the first lines of each.")
-@click.option("--archived", is_flag=True, help="Instead: what was archived or superseded, or has expired.")
-@click.option("--deleted", is_flag=True, help="Instead: what was forgotten; the other options say by whom and when.")
-@note_options.limit(None, 1000, f"The latest so many; default: {_MOST}, of what was forgotten all.")
+@click.option("--text", is_flag=True, help="Show the first lines of each note.")
+@click.option("--archived", is_flag=True, help="Instead: archived, superseded and expired notes.")
+@click.option("--deleted", is_flag=True, help="Instead: forgotten notes; other options filter by client and time.")
+@note_options.limit(None, 1000, f"The most notes to list; default: {_MOST}, or all with --deleted.")
 @command_options
 def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text: bool, **filters: Any) -> None:
-    """List notes and log entries, the newest first, or with --deleted what was forgotten.
+    """List notes and log entries, newest first, or forgotten notes with --deleted.
 
-    Each line ends with the end of the note's id, which show, edit, forget and other commands take.
+    Each line ends with the last characters of the note's id, which show, edit, forget and other commands accept.
 
     \b
     mcp-memory list -k decision --since "last month"
@@ -80,15 +80,15 @@ def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text:
 @click.command()
 @click.option("--done", metavar="NOTE", multiple=True, help="Mark this one (id, path or words) as done. Repeatable.")
 @click.argument("words", metavar="", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="With all that is later, and all that is done.")
-@click.option("--client", help="Only what was promised in sessions of this client, e.g. claude-code; or you.")
+@click.option("--all", "everything", is_flag=True, help="Include all later and all done commitments.")
+@click.option("--client", help="Only commitments from this client's sessions, e.g. claude-code; or you.")
 @note_options.project("This project's commitments and those without one")
 @command_options
 def due(cli: CommandContext, done: tuple[str, ...], words: tuple[str, ...], everything: bool, **filters: Any) -> None:
-    """List what you promised, or wanted to be reminded of: what is overdue, due today and this week, and done last.
+    """List commitments and reminders: overdue, due today, due this week, and recently done.
 
-    Agents' sessions are reminded of each the day before, on its day, at its hour, and until it is done. To put one off,
-    change `due` in its file.
+    Agents are reminded of each commitment the day before, on its day, at its hour, and until it is done. To postpone a
+    commitment, change `due` in its file.
 
     \b
     mcp-memory append -k commitment "Send Petra the list" --due friday
@@ -133,11 +133,12 @@ def _keep(cli: CommandContext, words: str) -> Mapping[str, Any]:
 @click.option("--unanswered", is_flag=True, help="List the questions of the last 30 days that memory could not answer.")
 @command_options
 def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
-    """Count what is stored: by kind, project and client, its size, and how fresh the index is. Of a NOTE (id or path):
-    how often it was found, told to an agent and shown at a session's start, and for how many different questions.
+    """Count the notes by kind, project and client, and show their size and how fresh the index is. With NOTE (id or
+    path): how often it was found, given to an agent and shown at a session's start, and for how many different
+    questions.
 
-    --unanswered lists what was asked and had no good answer, the most asked first. The words stay on this machine, and
-    none are kept with recall.keep_words = false.
+    --unanswered lists questions without a good answer, most frequent first. Their words stay on this machine, and none
+    are kept with recall.keep_words = false.
 
     \b
     mcp-memory stats

@@ -26,7 +26,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import QUOTED, visible
 
 _project = note_options.project("This project's notes and those without one")
-_until = note_options.until("As of this date: what counted then, even if it was replaced since")
+_until = note_options.until("As of this date: notes that were active then, even if replaced since")
 
 _RETRIEVERS = ("lexical", "section", "dense")
 _COLUMNS = ("", "words", "section", "vectors", "boosts", "sum", "score", "words of the question")
@@ -35,19 +35,19 @@ _LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; g
 
 @click.command(cls=TextCommand)
 @click.argument("query", nargs=-1, required=True)
-@note_options.limit(6, 1000, "How many hits.")
+@note_options.limit(6, 1000, "The most hits to show.")
 @note_options.kinds
 @note_options.tags
-@note_options.since("Only notes dated from then on")
+@note_options.since("Only notes dated from this time on")
 @_until
 @click.option("--path", help="Only this folder or file.")
-@click.option("--archived", "include_archived", is_flag=True, help="Also retired, expired and set aside notes.")
+@click.option("--archived", "include_archived", is_flag=True, help="Also retired, expired and set-aside notes.")
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
-@click.option("--explain", is_flag=True, help="Print a table of why each hit is where it is.")
+@click.option("--explain", is_flag=True, help="Print a table that explains each hit's rank.")
 @_project
 @command_options
 def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
-    """Find notes by what they say.
+    """Find notes by their words and meaning.
 
     \b
     mcp-memory search "why did we drop redis"
@@ -81,14 +81,14 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
 @click.option("--id", "ids", multiple=True, help="A note or log entry in full; may be repeated.")
 @click.option("--path", help="A note in full, by path.")
 @click.option("--lines", help="With --path: only these lines, e.g. 10-20.")
-@click.option("--phase", help="What comes next: start, prompt, plan, build, debug or review.")
+@click.option("--phase", help="The phase of work: start, prompt, plan, build, debug or review.")
 @note_options.kinds
 @_until
-@click.option("--budget", "budget_tokens", type=int, help="Most tokens (4 characters each).")
+@click.option("--budget", "budget_tokens", type=int, help="The most tokens to return (4 characters each).")
 @_project
 @command_options
 def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
-    """Read memory as an agent does: for a question, by id or path, or (with nothing) at session start.
+    """Read memory as an agent does: for a question, by id or path, or, without arguments, at the start of a session.
 
     \b
     mcp-memory recall "how do we deploy"
@@ -106,15 +106,15 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.option("-k", "--kind", default="note", show_default=True, help="decision, preference, fix, log, …")
 @click.option("--title", help="5 to 15 words to find it by; default: from the content.")
 @click.option("--tag", "tags", multiple=True, help="May be repeated.")
-@click.option("--supersedes", metavar="ID", help="The note or entry that this one replaces.")
-@click.option("--expires", metavar="WHEN", help="When it stops counting: Friday, in 2 weeks, 2026-12-31.")
-@click.option("--due", metavar="WHEN", help="Of a commitment: Friday, tomorrow 15:00, 2026-12-31.")
+@click.option("--supersedes", metavar="ID", help="The note or entry to replace.")
+@click.option("--expires", metavar="WHEN", help="When it expires: Friday, in 2 weeks, 2026-12-31.")
+@click.option("--due", metavar="WHEN", help="When a commitment is due: Friday, tomorrow 15:00, 2026-12-31.")
 @click.option("--path", help="A new file's exact path inside the managed folder; or MEMORY.md.")
-@click.option("--section", help="With --path MEMORY.md: the heading below which the entry goes.")
+@click.option("--section", help="With --path MEMORY.md: the heading to put the entry under.")
 @note_options.project("The project it belongs to", otherwise=note_options.NO_PROJECT)
 @command_options
 def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
-    """Store a note: from the argument, or from standard input.
+    """Store a note from the argument or from standard input.
 
     \b
     mcp-memory append -k decision "We use SQLite: one file, no server."

@@ -24,18 +24,18 @@ _FRONTMATTER = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 @click.command()
 @note_words
 @click.option("--to", "place", type=click.Choice(tuple(_FILES)), required=True, help="The file that clients load.")
-@click.option("--undo", is_flag=True, help="Take the note out again.")
+@click.option("--undo", is_flag=True, help="Remove the note from the file.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool, yes: bool) -> None:
-    """Put a note (id, path or a few words of it) into a file that agents' clients load at each start.
+    """Put a note (id, path or a few of its words) into a file that agents' clients load at each start.
 
-    The file is in the git repository that you are in, or in this folder; skill means
+    The file is in the current git repository, or else in the current folder; skill means
     .claude/skills/project-lessons/SKILL.md.
 
-    Only the lines between our marks change. Each time, notes that were edited are brought up to date there, and those
-    that were forgotten or superseded, or are private now, are taken out. You see a diff first.
+    Only the lines between our marks change. Each run also updates edited notes there and removes notes that are now
+    forgotten, superseded or private. You see a diff first.
 
     \b
     mcp-memory teach 4C4ABE --to AGENTS.md

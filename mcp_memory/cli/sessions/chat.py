@@ -50,14 +50,14 @@ Anything else is said to the model. What you state is stored as in any other ses
 
 @click.command()
 @click.option("--model", help="Another model of the same endpoint; default: summarizer.model.")
-@note_options.project("About this project", otherwise=note_options.NO_PROJECT)
+@note_options.project("The project to talk about", otherwise=note_options.NO_PROJECT)
 @command_options
 def chat(cli: CommandContext, model: str | None, project: str | None) -> None:
-    """Talk with a language model that has your memory: it gets the notes that fit each message, and what you state is
-    stored. The session is captured as those of agents are.
+    """Talk with a language model that has your memory. It gets the notes that fit each message, and your statements are
+    stored. The session is captured like an agent's session.
 
-    Any endpoint with OpenAI's protocol will do, such as Ollama, llama.cpp, vLLM or LM Studio: [summarizer] endpoint and
-    model. Lines are read from standard input; /help lists what else there is.
+    Any OpenAI-compatible endpoint works, such as Ollama, llama.cpp, vLLM or LM Studio: set endpoint and model under
+    [summarizer]. Lines are read from standard input; /help lists more commands.
 
     \b
     mcp-memory chat

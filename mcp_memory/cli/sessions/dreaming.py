@@ -16,13 +16,13 @@ from mcp_memory.text.pluralize import counted
 @click.option(
     "--backfill", type=click.Path(exists=True, file_okay=False), help="Read this folder of old daily logs, too."
 )
-@click.option("--stage-short-term", "stage", is_flag=True, help="Of --backfill: only keep what recurs as evidence.")
+@click.option("--stage-short-term", "stage", is_flag=True, help="With --backfill: only keep what recurs as evidence.")
 @command_options
 def dream(cli: CommandContext, dry_run: bool, backfill: str | None, stage: bool) -> None:
-    """Store what you ticked in DREAMS.md in MEMORY.md, then propose there what recurs in daily logs and in use.
+    """Move the lines you ticked in DREAMS.md to MEMORY.md, then propose what recurs in daily logs and in use.
 
-    Tick a box in any editor, change the words as you like, and dream again. What you delete isn't proposed again. It
-    also runs every night; [dreams] has the gates. `mcp-memory undo RUN` takes a run back.
+    Tick a box in any editor, change the words as you like, and dream again. Lines that you delete aren't proposed
+    again. It also runs every night; [dreams] sets the thresholds. `mcp-memory undo RUN` undoes a run.
 
     \b
     mcp-memory dream --dry-run

@@ -38,18 +38,18 @@ _PAST = {"accept": "accepted", "drop": "dropped", "merge": "merged", "done": "do
 
 
 @click.command()
-@click.option("--accept", metavar="ID", multiple=True, help="Store it. May be repeated.")
-@click.option("--drop", metavar="ID", multiple=True, help="Discard it, and never propose it again.")
+@click.option("--accept", metavar="ID", multiple=True, help="Store this candidate. May be repeated.")
+@click.option("--drop", metavar="ID", multiple=True, help="Discard this candidate, and never propose it again.")
 @click.option(
     "--accept-all-above", type=click.FloatRange(0, 1), metavar="SCORE",
     help="Accept every candidate with at least this score that contradicts nothing.",
 )  # fmt: skip
-@click.option("--conflicts", "only_conflicts", is_flag=True, help="Instead: notes that contradict each other.")
-@click.option("--keep", metavar="ID", help="Of a conflict: this note holds, the other one is superseded.")
-@click.option("--both", metavar="ID", help="Of a conflict: both hold.")
-@click.option("--with", "other", metavar="ID", help="With --keep or --both: only its conflict with this one.")
+@click.option("--conflicts", "only_conflicts", is_flag=True, help="Instead: review notes that contradict each other.")
+@click.option("--keep", metavar="ID", help="In a conflict, keep this note and supersede the other.")
+@click.option("--both", metavar="ID", help="In a conflict, keep both notes.")
+@click.option("--with", "other", metavar="ID", help="With --keep or --both: only its conflict with this note.")
 @click.option("--yes", is_flag=True, help="With --keep: don't ask.")
-@note_options.project("With --conflicts: those of this project's notes, and of those without one")
+@note_options.project("With --conflicts: only those of this project's notes and of notes without one")
 @command_options
 def review(
     cli: CommandContext,
@@ -64,21 +64,21 @@ def review(
 ) -> None:
     """Review the candidates in _inbox/ with one key each; `?` explains the keys.
 
-    Then come statements that were stored immediately, until you accept them, and proposals of DREAMS.md; the next
-    `mcp-memory dream` does what you accept. A dropped candidate is not proposed again; `mcp-memory restore ID` brings
-    it back. If another program changes a candidate meanwhile, it is left alone, and you see an error.
+    Next come statements that were stored immediately, until you accept them, and proposals from DREAMS.md, which the
+    next `mcp-memory dream` carries out. A dropped candidate isn't proposed again; `mcp-memory restore ID` brings it
+    back. If another program changes a candidate meanwhile, it is left alone, and you see an error.
 
-    --conflicts shows which notes contradict each other, the latest first. Until you decide, agents see the newer note,
-    with what held before. --keep marks the other note, whole, as superseded: where that says more, edit the old value
-    in it instead, which settles the conflict, too. You see first what goes. --both records in the newer note that both
-    apply. `mcp-memory undo NOTE` takes a decision back.
+    --conflicts lists notes that contradict each other, latest first. Until you decide, agents see the newer note with
+    the older value. --keep supersedes the whole other note, after showing it to you. If that note says more, edit the
+    old value in it instead; this settles the conflict, too. --both records in the newer note that both apply.
+    `mcp-memory undo NOTE` undoes a decision.
 
     \b
     mcp-memory review                          with keys, on a terminal
     mcp-memory review --json                   what waits, for scripts
     mcp-memory review --accept-all-above 0.8
     mcp-memory review --drop KABTV4
-    mcp-memory undo KABTV4                     take back what you decided about it
+    mcp-memory undo KABTV4                     undo your decision about it
     mcp-memory review --conflicts              with keys, on a terminal
     mcp-memory review --keep KABTV4
     mcp-memory review --both KABTV4 --with b7d3e468"""

@@ -41,7 +41,7 @@ _SUMS = ("messages", "leaves", "secrets", "unreadable")
 @click.group()
 @located
 def sessions() -> None:
-    """Make agents' sessions searchable, find what they say that is worth remembering, and sum up a time.
+    """Make agents' sessions searchable, extract what is worth remembering, and sum up a period.
 
     The daemon does all of this by itself for sessions with hooks.
 
@@ -54,15 +54,17 @@ def sessions() -> None:
 @sessions.command(short_help="Make past sessions searchable.")
 @click.argument("file", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every session in the clients' folders, however old.")
-@click.option("--client", help="Whose transcript it is, or with --all whose: claude-code, codex, openclaw or gemini.")
+@click.option(
+    "--client", help="The transcript's client, or with --all the only one: claude-code, codex, openclaw, gemini."
+)
 @click.option("--dry-run", is_flag=True, help="Show what there is to capture, and write nothing.")
 @command_options
 def capture(cli: CommandContext, file: str | None, everything: bool, client: str | None, dry_run: bool) -> None:
-    """Make what was said in agents' sessions searchable, as the daemon does on its own for sessions with hooks.
+    """Make agents' past sessions searchable, as the daemon does automatically for sessions with hooks.
 
-    Each transcript is read from where the last capture ended. Secrets are removed before anything is written, and the
-    output of tools is left out (capture.tool_output). To search it: path @transcripts. Only files in the clients' own
-    folders are read ([capture.folders]).
+    Each transcript is read from where the last capture ended. Secrets are removed before anything is written, and tool
+    output is skipped (capture.tool_output). To search the sessions, pass --path @transcripts. Only files in the
+    clients' own folders are read ([capture.folders]).
 
     \b
     mcp-memory sessions capture --all --dry-run
@@ -84,21 +86,22 @@ def capture(cli: CommandContext, file: str | None, everything: bool, client: str
         click.get_current_context().exit(1)
 
 
-@sessions.command(short_help="Store what a transcript has to remember.")
+@sessions.command(short_help="Store what is worth remembering.")
 @click.argument("transcript")
 @click.option("--session", help="The session's name; default: its own, or the file's.")
-@click.option("--client", help="Whose transcript it is: claude-code, codex …; default: from its folder.")
-@note_options.project("The project that it is about, if the transcript doesn't say", otherwise=note_options.NO_PROJECT)
+@click.option("--client", help="The transcript's client: claude-code, codex …; default: from its folder.")
+@note_options.project("The transcript's project, if it doesn't name one", otherwise=note_options.NO_PROJECT)
 @click.option("--dry-run", is_flag=True, help="Show what would be found, without storing it.")
 @command_options
 def extract(
     cli: CommandContext, transcript: str, session: str | None, client: str | None, project: str | None, dry_run: bool
 ) -> None:
-    """Store what is worth remembering in a transcript: preferences, decisions, corrections, fixes, facts.
+    """Store what is worth remembering from a transcript: preferences, decisions, corrections, fixes, facts.
 
-    Statements that you make outright are stored at once and listed when the next session starts
-    (extraction.auto_accept); the rest waits in _inbox/ for: mcp-memory review. Extracting the same transcript again
-    stores nothing. TRANSCRIPT is a client's file, a session id, or a file with one JSON message per line.
+    Outright statements are stored at once and listed when the next session starts (extraction.auto_accept). The rest
+    waits in _inbox/ for `mcp-memory review`. Extracting the same transcript again stores nothing. TRANSCRIPT is a
+    client's file, a session id, or a file with one JSON message per line: its role (user, assistant or tool), text, and
+    time (at); for a tool also its name (tool), arguments, and failed.
 
     \b
     mcp-memory sessions extract talk.jsonl --dry-run
@@ -133,14 +136,14 @@ def extract(
     cli.show(result, lines)
 
 
-@sessions.command(short_help="List what of a transcript is not in memory.")
+@sessions.command(short_help="List statements that memory is missing.")
 @click.argument("transcript")
 @command_options
 def audit(cli: CommandContext, transcript: str) -> None:
     """Check which statements in a transcript are worth remembering but missing from memory.
 
-    Exits with 5 if any are missing; `extract` stores them. Candidates that wait for review count as held. Other
-    statements with a name, number or date, requests, and tools' results are listed if no note has them.
+    Exits with 5 if any are missing; `extract` stores them. Candidates waiting for review aren't missing. It also lists
+    other statements with a name, number or date, requests, and tool results that no note contains.
     TRANSCRIPT is a client's file, a session id, or a file with one JSON message per line.
 
     \b
@@ -171,16 +174,16 @@ def audit(cli: CommandContext, transcript: str) -> None:
 
 
 @sessions.command(short_help="Sum up a day, a week or a phase.")
-@note_options.since("From then on; default: a week before the end")
-@note_options.until("Up to then; default: now")
+@note_options.since("From this time on; default: a week before the end")
+@note_options.until("Until this time; default: now")
 @note_options.project("This project's notes and those without one")
 @click.option("--save", is_flag=True, help="Keep it as a page in summaries/digests/.")
 @command_options
 def digest(cli: CommandContext, **wanted: Any) -> None:
-    """Tell what happened in a time, such as a phase of a project: sessions, what was decided, learned, promised and
-    logged, and what the last session of each project left open.
+    """Sum up a period, such as a phase of a project: its sessions, decisions, lessons, promises and log entries, and
+    what each project's last session left open.
 
-    A page for each day of several sessions is written by itself, in summaries/days/.
+    Days with several sessions get a page in summaries/days/ automatically.
 
     \b
     mcp-memory sessions digest --since monday

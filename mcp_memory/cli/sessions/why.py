@@ -19,13 +19,13 @@ _NOTHING_IN_IT = "no session of this name was given anything: mcp-memory why all
 
 @click.command()
 @click.argument("session", default="last")
-@note_options.limit(20, 4000, "The latest so many.")
+@note_options.limit(20, 4000, "The most answers to show.")
 @command_options
 def why(cli: CommandContext, session: str, limit: int) -> None:
-    """Show which notes the hooks put in front of an agent, and why: for which words of the prompt, at which score.
+    """Show which notes the hooks gave an agent, and why: the matching words of the prompt, and the score.
 
     SESSION is a session's id, `last` or `all`; the latest comes first. On a terminal, the key beside a note mutes it
-    for the project of that session: it is no longer given unasked, but search finds it.
+    for that session's project: agents no longer get it unasked, but search finds it.
 
     \b
     mcp-memory why
@@ -45,11 +45,11 @@ def why(cli: CommandContext, session: str, limit: int) -> None:
 @click.command()
 @note_words
 @click.option("-p", "--project", help="Only in this project; default: in all.")
-@click.option("--undo", is_flag=True, help="Let it be given again.")
+@click.option("--undo", is_flag=True, help="Give it to agents again.")
 @command_options
 def mute(cli: CommandContext, note: str, project: str | None, undo: bool) -> None:
-    """Keep a note or log entry (id, path or a few words of it) from being put in front of agents unasked. Search and
-    recall still find it.
+    """Stop giving a note or log entry (id, path or a few of its words) to agents unasked. Search and recall still find
+    it.
 
     \b
     mcp-memory mute notes/fact/dentist.md --project api

@@ -28,8 +28,8 @@ from mcp_memory.settings.settings import Settings, load, shipped
 @click.command()
 @command_options
 def demo(cli: CommandContext) -> None:
-    """Show what memory does, in some seconds. Three weeks of a developer's notes are stored in a temporary folder, five
-    questions are asked, and you see what an agent gets with a prompt.
+    """Show in a few seconds what memory does. It stores three weeks of a developer's notes in a temporary folder, asks
+    five questions, and shows what an agent gets with a prompt.
 
     It has its own vault and state and opens no port, so your vault and a running daemon are left alone. The folder is
     removed at the end, or when you interrupt it.

@@ -56,12 +56,12 @@ def setup(
     diffs: bool,
     yes: bool,
 ) -> None:
-    """Set memory up, step by step: start the daemon, connect the clients that are on this machine, bring in past
-    sessions and what the clients remember themselves, and ask a first question.
+    """Set memory up, step by step: start the daemon, connect the clients on this machine, bring in past sessions and
+    the clients' own memories, and ask a first question.
 
     Each step shows what it found and asks before it changes anything; `d` shows a client's files as a diff. For Codex
-    this includes its trust in our hooks. Run it again at any time: what is done already is said, and left alone.
-    Without a terminal nothing is changed unless you pass --yes, and the exit code is 5.
+    this includes its trust in our hooks. Run it again at any time; it reports finished steps and leaves them alone.
+    Without a terminal, it changes nothing unless you pass --yes, and exits with 5.
 
     \b
     mcp-memory setup

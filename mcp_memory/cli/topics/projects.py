@@ -20,12 +20,12 @@ _KNOWN_BY = {"origins": "from", "folders": "in", "aliases": "also called", "firs
 @click.argument("other", metavar="[INTO|FOLDER]", required=False)
 @command_options
 def projects(cli: CommandContext, verb: str | None, name: str | None, other: str | None) -> None:
-    """List the projects, what their repositories are known by, and which may be one.
+    """List the projects, what identifies their repositories, and which projects may be the same.
 
-    A project is what has one origin, whatever its folder is called: clones, worktrees and what you moved. Without a
-    remote it is known by its first commit. `merge` makes the project NAME part of INTO, and its name an alias; `split`
-    makes the repository in FOLDER a project of its own. No note is rewritten, and .mcp-memory/projects.toml in the
-    vault, which you may edit, keeps it.
+    Repositories with the same origin are one project, whatever their folders are called: clones, worktrees and moved
+    folders. Without a remote, the first commit identifies a repository. `merge` makes the project NAME part of INTO,
+    and its name an alias. `split` makes the repository in FOLDER a project of its own. No note is rewritten; the result
+    is in .mcp-memory/projects.toml in the vault, which you can edit.
 
     \b
     mcp-memory projects

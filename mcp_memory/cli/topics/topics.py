@@ -29,24 +29,24 @@ class TopicCommands(click.Group):
 
 
 @click.group(cls=TopicCommands, invoke_without_command=True, subcommand_metavar="[TOPIC | COMMAND [ARGS]...]")
-@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only the top topics.")
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Levels to show; 1 = only the top topics.")
 @click.option(
-    "--dropped", is_flag=False, flag_value="", metavar="[TOPIC]", help="The facts that a topic's page leaves out."
+    "--dropped", is_flag=False, flag_value="", metavar="[TOPIC]", help="List the facts that a topic's page omits."
 )
 @command_options
 @click.pass_context
 def topics(ctx: click.Context, cli: CommandContext, depth: int | None, dropped: str | None) -> None:
-    """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed; or
-    change them. The title of a topic that you rename in a file manager follows its folder.
+    """Show the topics, with the number and dates of their notes, and the fresh notes that wait to be filed; or change
+    topics. If you rename a topic's folder in a file manager, its title follows.
 
-    `stale`: the topic's page, or one below it, is out of date. The next compaction writes it again; what you changed on
-    it stays. Folders that you made are shown and left alone. TOPIC is a folder or a title.
+    `stale` means that the topic's page, or a page below it, is out of date. The next compaction rewrites it and keeps
+    your changes. Folders that you made are shown and left alone. TOPIC is a folder or a title.
 
     \b
     mcp-memory topics
     mcp-memory topics payments             only this topic
     mcp-memory topics --depth 1            only the top topics
-    mcp-memory topics --dropped            what the pages leave out
+    mcp-memory topics --dropped            facts that the pages omit
     mcp-memory topics compact              file fresh notes now
     mcp-memory topics rename 01-x "Kitchen garden"
     mcp-memory show topics/01-x            what a topic is about
@@ -62,11 +62,11 @@ def topics(ctx: click.Context, cli: CommandContext, depth: int | None, dropped: 
 
 @click.command()
 @click.argument("topic", nargs=-1, required=True)
-@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only this topic.")
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="Levels to show; 1 = only this topic.")
 @command_options
 @click.pass_context
 def draw_one(ctx: click.Context, cli: CommandContext, topic: tuple[str, ...], depth: int | None) -> None:
-    """Draw one topic, with those below it."""
+    """Show one topic and the topics below it."""
     assert ctx.parent
     answer = cli.ask("tree", topic=" ".join(topic), depth=depth or ctx.parent.params["depth"])
     cli.show(answer, draw_tree({"topics": [answer["topic"]], "waiting": 0}))
@@ -76,20 +76,20 @@ def draw_one(ctx: click.Context, cli: CommandContext, topic: tuple[str, ...], de
 @click.option("--dry-run", is_flag=True, help="List what would be filed first; change nothing.")
 @command_options
 def compact(cli: CommandContext, dry_run: bool) -> None:
-    """File fresh notes under topics, now, and bring the pages of topics up to date.
+    """File fresh notes under topics now, and update the topics' pages.
 
     Notes about one subject move from topics/_fresh/ into a folder with a page, _summary.md, that sums them up and links
-    to each; topics/_index.md is the map of all topics. Notes are moved and never edited, except that links follow what
-    moves. A subject with few notes waits for more, and so do the newest notes (topics.fresh_tail_count). A daemon
-    compacts on its own when the machine is idle (topics.automatic).
+    to each; topics/_index.md lists all topics. Notes are moved and never edited, except to update links. Subjects with
+    few notes wait for more, and so do the newest notes (topics.fresh_tail_count). The daemon compacts automatically
+    when the machine is idle (topics.automatic).
 
-    Your own text and changes on a page stay, while the rest of it is written again. A page without its properties is
-    all yours.
+    Your own text and changes on a page stay when the rest is rewritten. A page without its properties is entirely
+    yours.
 
     \b
     mcp-memory topics compact --dry-run               what would be filed first
     mcp-memory topics compact                         do it
-    mcp-memory undo 20261121T093005                   take one run back"""
+    mcp-memory undo 20261121T093005                   undo one run"""
     answer = cli.ask("compact", deadline_s=compaction_s(cli.settings), dry_run=dry_run or None)
     lines = _plan_lines if dry_run else _result_lines
     cli.show(answer, lines(answer, cli.settings))
@@ -139,8 +139,9 @@ def merge(cli: CommandContext, topic: str, into: str) -> None:
 @click.argument("notes", nargs=-1, metavar="[NOTE]...")
 @command_options
 def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) -> None:
-    """Move some notes of a topic into a new one of this name: beside it, or below it if it is a project's own. NOTE is
-    an id, a path or a file's name; without any, those go that have all words of NAME in their title, tags or text.
+    """Move some notes of a topic into a new topic with this name: beside it, or below it if it is a project's own
+    topic. NOTE is an id, a path or a file name. Without NOTE, it moves the notes that have all words of NAME in their
+    title, tags or text.
 
     \b
     mcp-memory topics split 01-japan-trip "Rail pass"
@@ -153,12 +154,12 @@ def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) ->
 @click.option("--memory", is_flag=True, help="Put an index into MEMORY.md, too, between marks.")
 @command_options
 def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
-    """Write a page for each project, person, service and tool in entities/, with the claims that hold now and their
-    evidence, a dashboard of what needs a decision, and INDEX.md.
+    """Write a page in entities/ for each project, person, service and tool, with its current claims and their evidence,
+    a dashboard of open decisions, and INDEX.md.
 
-    From then on a daemon keeps them up to date, as long as INDEX.md is there. A page that you change or delete is left
-    alone. `mcp-memory wiki` shows the same without pages. The index in MEMORY.md has the latest sessions,
-    active projects and the notes that are used most; delete it, with its marks, to end it.
+    From then on, the daemon keeps them up to date until you delete INDEX.md. Pages that you change or delete are left
+    alone. `mcp-memory wiki` shows the same without pages. The index in MEMORY.md lists the latest sessions, active
+    projects and the most used notes; delete it with its marks to stop its updates.
 
     \b
     mcp-memory topics organize

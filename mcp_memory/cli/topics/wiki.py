@@ -16,22 +16,22 @@ _project = note_options.project("Claims of this project and those without one")
 @click.group()
 @located
 def wiki() -> None:
-    """Show what holds about a project, person, service or tool: each claim with its evidence, since when and how sure.
+    """Show what is known about a project, person, service or tool: each claim with its evidence, date and certainty.
 
     \b
     mcp-memory wiki search port            claims with these words
-    mcp-memory wiki get shop               all about one subject; without a name, the subjects
+    mcp-memory wiki get shop               one subject; without a name, all subjects
     mcp-memory wiki lint                   conflicts, uncertain claims, pages that are out of date
-    mcp-memory wiki apply confirm KABTV4   decide; the notes keep what you decided"""
+    mcp-memory wiki apply confirm KABTV4   decide; the notes keep your decision"""
 
 
 @wiki.command()
 @click.argument("words", nargs=-1, required=True)
 @_project
-@note_options.limit(6, 1000, "How many.")
+@note_options.limit(6, 1000, "The most claims to show.")
 @command_options
 def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
-    """Find claims by what they say.
+    """Find claims by their words.
 
     \b
     mcp-memory wiki search which port does the API use"""
@@ -45,8 +45,8 @@ def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
 @_project
 @command_options
 def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
-    """Show what holds of SUBJECT, with its evidence, and what is disputed. Words that aren't a subject's name give the
-    claims that have them. Without SUBJECT, list the subjects; --json then has all claims.
+    """Show the claims about SUBJECT, with their evidence, and which are disputed. If SUBJECT isn't a subject's name,
+    show the claims with these words. Without SUBJECT, list the subjects; --json then lists all claims.
 
     \b
     mcp-memory wiki get shop
@@ -64,7 +64,7 @@ def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
 @wiki.command()
 @command_options
 def lint(cli: CommandContext) -> None:
-    """List open conflicts, uncertain claims, and pages that are stale or rest on what was forgotten. Exits with 1 if
+    """List open conflicts, uncertain claims, and pages that are stale or based on forgotten notes. Exits with 1 if
     there are any.
 
     \b
@@ -81,8 +81,8 @@ def lint(cli: CommandContext) -> None:
 @click.argument("note", metavar="ID")
 @command_options
 def apply(cli: CommandContext, verb: str, note: str) -> None:
-    """Decide about the claim that a note or log entry makes. `confirm`: you looked, it is so. `drop`: it isn't; its
-    notes are forgotten, and restore brings them back. `mcp-memory review --conflicts` settles contradictions.
+    """Decide about the claim that a note or log entry makes. `confirm` records that you checked it. `drop` forgets its
+    notes; `restore` brings them back. `mcp-memory review --conflicts` settles contradictions.
 
     \b
     mcp-memory wiki apply confirm KABTV4"""

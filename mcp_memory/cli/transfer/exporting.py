@@ -40,7 +40,7 @@ _NO_CHAPTERS = frozenset({NoteState.ARCHIVED.value, NoteState.INBOX.value})
 @click.option("--format", "form", type=click.Choice(list(FORMATS.values())), help="Default: from the file's name.")
 @click.option("--to", "target", type=click.Path(path_type=Path), metavar="FILE", required=True, help="A new file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@click.option("--forgotten", is_flag=True, help="Include what was forgotten (a tar always has every file).")
+@click.option("--forgotten", is_flag=True, help="Include forgotten notes (a tar always has every file).")
 @command_options
 def export(cli: CommandContext, form: str | None, target: Path, force: bool, forgotten: bool) -> None:
     """Write all notes to one file outside the vault.
@@ -50,7 +50,7 @@ def export(cli: CommandContext, form: str | None, target: Path, force: bool, for
     book   one Markdown file to read: MEMORY.md, the topics in the order of their tree, notes by kind, the days
     tar    every note's file with its sha256; the same vault gives the same bytes, and unpacks to a vault
 
-    `mcp-memory import` restores tar and jsonl byte for byte. Only notes (.md) are exported, not those of sources.
+    `mcp-memory import` restores tar and jsonl byte for byte. Only notes (.md) are exported, without those of sources.
 
     \b
     mcp-memory export --to ~/backup/memory.tar

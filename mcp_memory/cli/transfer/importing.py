@@ -41,18 +41,18 @@ _UNDO = "mcp-memory undo "
 
 @click.command("import")
 @click.argument("source", type=click.Path(path_type=Path))
-@click.option("--from", "kind", type=click.Choice(KINDS), help="What the source is; default: detected.")
-@click.option("-p", "--project", help="The project of notes that name none; default: none.")
+@click.option("--from", "kind", type=click.Choice(KINDS), help="The source's format; default: detected.")
+@click.option("-p", "--project", help="The project for notes that don't name one; default: none.")
 @click.option("--dry-run", is_flag=True, help="List what would go where, and do nothing.")
 @command_options
 def import_(cli: CommandContext, source: Path, kind: str | None, project: str | None, dry_run: bool) -> None:
     """Import the notes of another program, or an export of a vault.
 
-    Notes go to imported/ in the same folders as in their source, so that links between them still work. Text, dates,
-    tags and titles stay, and the frontmatter says where each came from. The source is only read. Run the same command
-    again to import what is new or has changed there; a note that was edited here stays, and the source's version is put
-    beside it. Notes that were forgotten here stay forgotten. An interrupted import continues where it stopped. Each
-    names the `mcp-memory undo` that takes it back.
+    Notes go to imported/ and keep their folders, so that links between them still work. Text, dates, tags and titles
+    stay, and the frontmatter names each note's origin. The source is only read. Run the same command again to import
+    new and changed notes. If you edited a note here, it stays, and the source's version is put beside it. Forgotten
+    notes stay forgotten. An interrupted import continues where it stopped. Each import prints the `mcp-memory undo`
+    command that reverses it.
 
     \b
     claude-code    ~/.claude, a project's memory folder in it, a repository, or a CLAUDE.md

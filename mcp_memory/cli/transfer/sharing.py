@@ -17,15 +17,15 @@ from mcp_memory.text.pluralize import counted
 @click.option(
     "--to", "target", type=click.Path(path_type=Path), metavar="FOLDER", required=True, help="Empty, or shared before."
 )
-@click.option("--link", "linked", is_flag=True, help="Make hard links to the vault's files instead, where possible.")
+@click.option("--link", "linked", is_flag=True, help="Make hard links instead of copies, where possible.")
 @click.option("--dry-run", is_flag=True, help="List what would be done, and do nothing.")
 @command_options
 def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: bool) -> None:
     """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
 
-    Links that lead out of the topic become plain text. Private, forgotten, expired and archived notes stay out, and so
-    does anything that seems to hold a secret (see vault.secrets). Run the same command again to update the folder;
-    changes that were made there stay. The vault is never written.
+    Links that lead out of the topic become plain text. Private, forgotten, expired and archived notes are skipped, and
+    so is anything that looks like a secret (see vault.secrets). Run the same command again to update the folder;
+    changes made there stay. The vault never changes.
 
     \b
     mcp-memory share 01-japan-trip --to ~/shared/japan-trip
