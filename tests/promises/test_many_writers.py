@@ -4,6 +4,8 @@ MCP_MEMORY_EXHAUSTIVE=1."""
 from __future__ import annotations
 
 import json
+import random
+import select
 import subprocess
 import sys
 from collections import Counter
@@ -15,7 +17,7 @@ import pytest
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import parse
 from tests.daemon.place import Place
-from tests.support.world import EXHAUSTIVE, REPOSITORY
+from tests.support.world import EXHAUSTIVE, REPOSITORY, draft, more, python, vault_in
 
 COUNT = 1000 if EXHAUSTIVE else 50
 NAMES = [f"writer{letter}" for letter in "abcdefgh"]
@@ -35,6 +37,42 @@ def test_engines_with_a_state_folder_each(tmp_path: Path) -> None:
     conflict copy."""
     receipts = crowd("engine", tmp_path)
     judge(receipts, tmp_path / "vault", one_note_a_content=False)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.support.world import draft, vault_in
+
+vault, name = vault_in(Path(sys.argv[1])), sys.argv[2]
+for number in range(int(sys.argv[3])):
+    vault.append(draft(f"{name} entry {number}", "log", session=f"{name}{number}"))
+vault.backend.settle(min_age_s=0)
+"""
+
+
+def test_a_person_who_adds_lines_beside_processes_that_add_entries(tmp_path: Path) -> None:
+    """As `echo >>` does: it opens, adds at the end and closes, and takes part in no lock. A line for each change, so
+    that the processes get on however slow the machine is."""
+    vault, count, chance = vault_in(tmp_path), more(25), random.Random(1)
+    file = tmp_path / "vault" / vault.append(draft("first entry", "log")).file.record.path
+    writers = [python(WRITER, tmp_path, name, count) for name in ("ann", "bob")]
+    said: list[str] = []
+    seen = 0
+    while None in [writer.poll() for writer in writers]:
+        select.select([], [], [], chance.random() * 0.002)
+        if file.stat().st_size != seen:
+            said.append(f"- by hand {len(said)}\n")
+            with file.open("a") as out:
+                out.write(f"\n{said[-1]}")
+            seen = file.stat().st_size
+    assert [writer.wait() for writer in writers] == [0, 0]
+    entries = entry_texts(file)
+    for line in (f"{name} entry {number}\n" for name in ("ann", "bob") for number in range(count)):
+        assert sum(line in text for text in entries) == 1
+    assert len(said) > count / 2
+    kept = "".join(path.read_text() for path in (tmp_path / "vault").rglob("*.md"))
+    assert [line for line in said if line not in kept] == []
 
 
 def crowd(way: str, root: Path) -> list[list[dict[str, Any]]]:
