@@ -51,7 +51,7 @@ class Compactor:
         self._editor = TopicEditor(vault, builder, runs.links, root)
         self._stale_flags = StaleFlags(vault, core.indexing.writer, view, core.clock)
         self._rounds = CompactionRounds(
-            vault, view, builder, runs.links, runs.runner, self.fallback_pages, self.progress, build_s
+            view, builder, runs.links, runs.runner, self.fallback_pages, self.progress, build_s
         )
         self._page_refresh = PageRefresh(view, builder, runs.runner, self.fallback_pages, self.progress, build_s)
         runs.after_undo.append(self._mend_lists)

@@ -18,14 +18,12 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.plan import PlanJob
 from mcp_memory.topics.topic_tree import Topic
-from mcp_memory.vault.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionRounds:
     """Runs the rounds one at a time: the caller must have the run lock."""
 
-    vault: Vault
     view: PlannerView
     builder: JobBuilder
     links: LinkRewriter

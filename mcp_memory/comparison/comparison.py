@@ -5,7 +5,6 @@ A wrong "same" loses a statement, and a wrong "other value" marks a note that is
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from mcp_memory.comparison.change_words import OPPOSITES, SWITCHES
@@ -46,12 +45,6 @@ _NAMING = content_words("call called name named heißt heißen genannt appelle a
 _CONTRARY = [*OPPOSITES, *map(frozenset, SWITCHES)]
 
 
-class Answer(StrEnum):
-    SAME = "same"
-    OTHER_VALUE = "other value"
-    NEITHER = "neither"
-
-
 @dataclass(frozen=True)
 class Comparison:
     """A comparison of a newer text with an older one; each question is only looked into when it is asked. `cosine` is
@@ -61,12 +54,6 @@ class Comparison:
     newer: NoteText
     cosine: float | Cosine = 0.0
     least: Closeness = SAME
-
-    @property
-    def answer(self) -> Answer:
-        if self.other_value:
-            return Answer.OTHER_VALUE
-        return Answer.SAME if self.says_the_same else Answer.NEITHER
 
     @cached_property
     def other_value(self) -> Contradiction | None:
