@@ -53,11 +53,11 @@ class Housekeeper:
         written = self.journal.pages_written(run)
         moves = self.builder.moves
         for topic in (topic for top in tree for topic in top.walk()):
-            if topic.page is None or topic.page.id not in written or not self._is_misnamed(topic):
+            name = f"{topic.name.partition('-')[0]}-{short_slug(topic.title)}"
+            if topic.page is None or topic.page.id not in written or name == topic.name:
                 continue
             parent = topic.folder.rpartition("/")[0]
-            name = f"{topic.name.partition('-')[0]}-{short_slug(topic.title)}"
-            if name in moves.names_in(parent):
+            if not self._is_misnamed(topic) or name in moves.names_in(parent):
                 continue
             inside = [path for path in self.vault.list().files if path.startswith(f"{topic.folder}/")]
             with suppress(Refused):

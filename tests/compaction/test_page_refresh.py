@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from mcp_memory.compaction import housekeeping
 from mcp_memory.models import Outcome
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
@@ -275,6 +276,17 @@ async def test_related_topics_are_linked_and_stay_so_when_they_move(toy_world: W
     async with toy_world.engine(topics=config) as engine:
         await engine.compact()
         assert not list(dangling(toy_world))
+
+
+async def test_the_notes_of_a_topic_whose_name_fits_are_not_read_for_another_one(
+    toy_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[str]()
+    monkeypatch.setattr(housekeeping, "_has_foreign_word", lambda name, *_: read.append(name))
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await told(engine, TEA)
+        assert (await engine.compact()).done and topic_of(toy_world, "green-tea")
+    assert read == []
 
 
 async def test_a_folder_is_not_called_after_what_was_erased(toy_world: World) -> None:
