@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from mcp_memory.errors import NotFound
+from mcp_memory.errors import NotFound, StorageFailed
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -137,6 +137,9 @@ class RunJournal:
         NotFound."""
         if run not in self.list_runs():
             raise NotFound(f"no run {run[:40]!r}", hint=f"the latest: {', '.join(self.list_runs()[-3:]) or 'none'}")
+        return self._read(run)
+
+    def _read(self, run: str) -> list[JobEntry]:
         found: dict[str, JobEntry] = {}
         for values in JsonLines(self._file(run)).read():
             try:
@@ -150,9 +153,16 @@ class RunJournal:
                 continue
         return list(found.values())
 
-    def can_undo(self, run: str) -> bool:
-        """Return whether any job of this run isn't undone yet."""
-        entries = self.read_run(run) if run in self.list_runs() else []
+    def undoable(self, among: Collection[str]) -> set[str]:
+        """Return those of these runs that have a job that isn't undone yet, or that can't be read now: their undo says
+        why."""
+        return {run for run in {*self.list_runs()} & {*among} if self._may_undo(run)}
+
+    def _may_undo(self, run: str) -> bool:
+        try:
+            entries = self._read(run)
+        except StorageFailed:
+            return True
         return any(entry.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED} for entry in entries)
 
     def read_all_runs(self) -> list[tuple[str, list[JobEntry]]]:

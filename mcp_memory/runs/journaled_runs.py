@@ -1,6 +1,6 @@
 """Moves notes, updates links and writes pages in journaled runs, one at a time."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -23,8 +23,8 @@ from mcp_memory.vault.vault import Vault
 class UndoableRuns(Protocol):
     """Runs that keep their own record of what they changed."""
 
-    def can_undo(self, run: str) -> bool:
-        """Return whether this is such a run and anything of it can be undone. Reads the disk."""
+    def undoable(self, among: Collection[str]) -> set[str]:
+        """Return those of these runs of which anything can be undone. Reads the disk."""
         ...
 
     async def undo(self, run: str) -> RunReport:
@@ -88,16 +88,16 @@ class JournaledRuns:
         async with self.in_background() as may_run:
             return await self._relocate(steps, about) if may_run else None
 
-    def can_undo(self, run: str) -> bool:
-        """Return whether anything of a run, here or in `others`, can be undone. Reads the disk."""
-        return self.journal.can_undo(run) or any(runs.can_undo(run) for runs in self.others)
+    def undoable(self, among: Collection[str]) -> set[str]:
+        """Return those of these runs, here or in `others`, of which anything can be undone. Reads the disk."""
+        return self.journal.undoable(among).union(*(runs.undoable(among) for runs in self.others))
 
     async def undo(self, run: str) -> RunReport:
         """Undo a run, latest job first. The report names files that have changed since; they stay.
 
         Raises NotFound, Busy, Refused for notes that a later run has moved, and the errors of `relocate`."""
         for runs in self.others:
-            if await in_thread(partial(runs.can_undo, run), what="reading the journal"):
+            if await in_thread(partial(runs.undoable, {run}), what="reading the journal"):
                 return await runs.undo(run)
         async with self.in_foreground():
             await self.check_ready()

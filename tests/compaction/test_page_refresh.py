@@ -282,7 +282,12 @@ async def test_the_notes_of_a_topic_whose_name_fits_are_not_read_for_another_one
     toy_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = list[str]()
-    monkeypatch.setattr(housekeeping, "_has_foreign_word", lambda name, *_: read.append(name))
+
+    def reading(name: str, *_: object) -> bool:
+        read.append(name)
+        return False
+
+    monkeypatch.setattr(housekeeping, "_has_foreign_word", reading)
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         assert (await engine.compact()).done and topic_of(toy_world, "green-tea")

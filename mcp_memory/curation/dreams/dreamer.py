@@ -1,7 +1,7 @@
 """Stores the proposals that you ticked in `DREAMS.md`, then proposes new recurring statements."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -150,9 +150,9 @@ class Dreamer:
             ticked = partial(with_box, proposal=proposal.removeprefix(PROPOSED), box=box, text=text)
             await in_thread(lambda: self.files.edit(DREAMS, ticked), what="writing DREAMS.md")
 
-    def can_undo(self, run: str) -> bool:
-        """Return whether the journal of a run is kept."""
-        return run in self.files.runs_kept()
+    def undoable(self, among: Collection[str]) -> set[str]:
+        """Return those of these runs whose journals are kept."""
+        return {*self.files.runs_kept()} & {*among}
 
     async def undo(self, run: str) -> RunReport:
         """Undo a run, after the later changes to its entries: every byte that nobody has changed since. Raises

@@ -37,7 +37,7 @@ class ChangeHistory:
         for change in self.changes:
             if change.undoes and not self.is_undone(change):
                 self._undone.add(change.undoes)
-        self._undone -= {run for run in self._undone if core.runs.can_undo(run)}  # undone in part, as on a full disk
+        self._undone -= core.runs.undoable(self._undone)  # undone in part, as on a full disk
 
     def is_undone(self, change: NoteChange) -> bool:
         return change.id in self._undone or change.run in self._undone
@@ -87,7 +87,7 @@ class ChangeHistory:
             raise InvalidInput(
                 "name one change or note, or which by client, session or since", hint="mcp-memory changes"
             )
-        if wanted.target and self._core.runs.can_undo(wanted.target):
+        if wanted.target and self._core.runs.undoable({wanted.target}):
             return [self._change_of(wanted.target)]
         found = self.select(wanted) if wanted.target is None else self.find(wanted.target)
         stored = {one.target for one in found if one.kind is ChangeKind.STORED}

@@ -84,7 +84,7 @@ class UndoPlan:
 
     def steps(self) -> Iterator[UndoStep]:
         """Yield how each change is undone, and each run once."""
-        whole = {run for run in {one.run for one in self._changes} if run and self._core.runs.can_undo(run)}
+        whole = self._core.runs.undoable({one.run for one in self._changes if one.run})
         seen, yours = set[str](), self._notes_of_yours()
         for change in self._changes:
             if change.run not in whole:
