@@ -150,11 +150,17 @@ class DreamFiles:
             with suppress(PreconditionFailed):
                 self.put(MEMORY, now, before)
 
-    def _is_ours_alone(self, before: str | None, after: str | None) -> bool:
-        """Return whether only dreaming has changed MEMORY.md: an undo must keep changes of others."""
+    def is_memory_of(self, run: str, after: str | None) -> bool:
+        """Return whether MEMORY.md is as a run left it, apart from an undo of that run that couldn't be completed."""
+        return self._is_ours_alone(after, self.text_of(MEMORY), undone=run)
+
+    def _is_ours_alone(self, before: str | None, after: str | None, undone: str | None = None) -> bool:
+        """Return whether only dreaming, or only the undo of the run `undone`, has changed MEMORY.md: an undo must keep
+        changes of others."""
         first, etag = (None if text is None else etag_of(_bytes(text)) for text in (before, after))
         for change in reversed([*self.vault.changes.recent]):  # other threads append to it
-            if etag != first and change.path == MEMORY and change.client == DREAM and change.after == etag:
+            is_ours = change.client == DREAM and undone in {None, change.undoes}
+            if etag != first and change.path == MEMORY and is_ours and change.after == etag:
                 etag = change.before
         return etag == first
 

@@ -19,6 +19,7 @@ from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind,
 from mcp_memory.curation.dreams.recurrence import Recurrence
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NoteId, Receipt
+from mcp_memory.runs.execute_job import SKIPPED_ERRORS
 from mcp_memory.runs.run_report import RunReport
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
@@ -156,7 +157,7 @@ class Dreamer:
 
     async def undo(self, run: str) -> RunReport:
         """Undo a run, after the later changes to its entries: every byte that nobody has changed since. Raises
-        NotFound, StorageFailed."""
+        NotFound, and StorageFailed or DeadlineExceeded; calling it again continues."""
         async with self._lock:
             return await self._undo(run)
 
@@ -166,7 +167,7 @@ class Dreamer:
         for one in later:
             report.left += (await self._undo(one)).left
         before, after = journal["files"].pop(MEMORY, (None, None))
-        is_untouched = await in_thread(lambda: self.files.text_of(MEMORY) == after, what="reading MEMORY.md")
+        is_untouched = await in_thread(lambda: self.files.is_memory_of(run, after), what="reading MEMORY.md")
         with acting(Caller(DREAM, undoes=run)):
             kept = await in_thread(lambda: self.files.put_back(journal["files"]), what="writing")
             report.left += [f"{path} was changed since and stays" for path in kept]
@@ -177,7 +178,7 @@ class Dreamer:
                 why = None if restore else "a dream was taken back"
                 try:
                     await self.forget(path, entry, restore=restore, reason=why)
-                except McpMemoryError as error:  # you have changed or forgotten the entry
+                except SKIPPED_ERRORS as error:  # you have changed or forgotten the entry
                     report.left.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
             if is_untouched and before != after:  # otherwise the file also contains changes of later runs or of others
                 await in_thread(lambda: self.files.put_memory_back(before, after), what="writing MEMORY.md")

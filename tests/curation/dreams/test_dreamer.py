@@ -12,7 +12,7 @@ import pytest
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.memory_budget import MOVE_OUT, find_demotions
-from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotFound, Refused, StorageFailed
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.vault.vault import Vault
 from tests.support.keyword_engine import KeywordEngine
@@ -388,3 +388,34 @@ async def test_an_undo_leaves_a_file_that_is_saved_at_the_same_time(world: World
             await engine.undo_run(done["run"])
         assert "Mine, of today." in world.read(path).decode()
         assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
+
+
+@pytest.mark.parametrize(
+    ("error", "is_retried"), [(StorageFailed, True), (DeadlineExceeded, True), (Refused, False), (NotFound, False)]
+)
+async def test_an_undo_that_the_disk_stops_is_continued_by_the_next_one(
+    world: World, error: type[McpMemoryError], *, is_retried: bool
+) -> None:
+    logs(world).write("MEMORY.md", "# Memory\n")
+    async with world.engine(dreams=DreamsConfig(auto_promote=0.5)) as engine:
+        before = world.files()
+        done = await dream(engine)
+        assert len(done["promoted"]) == 2
+        forget, calls = Vault.forget, list[object]()
+
+        def failing(*given: Any, **named: Any) -> Any:
+            calls.append(given)
+            if len(calls) == 2:
+                raise error("the disk is full")
+            return forget(*given, **named)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Vault, "forget", failing)
+            (step,) = (await engine.perform("undo", {"target": done["run"], "sure": True}))["steps"]
+        assert "the disk is full" in step["why"]
+        of_run = [one for one in (await engine.perform("changes", {}))["changes"] if one["run"] == done["run"]]
+        assert {one["undone"] for one in of_run} == {not is_retried}
+        if is_retried:
+            (step,) = (await engine.perform("undo", {"target": done["run"], "sure": True}))["steps"]
+            assert (step["action"], step["why"]) == ("undo run", "")
+            assert world.files() == before
