@@ -20,7 +20,7 @@ from mcp_memory.storage.base import Listing, Prepared, StorageBackend
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import LOG, VaultConfig
 from mcp_memory.vault.draft import Draft, WriteResult
-from mcp_memory.vault.journals.change_journal import DECISION, acting
+from mcp_memory.vault.journals.change_journal import DECISION, NoteChange, acting
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.marker import Marker
@@ -231,11 +231,12 @@ class Vault:
             self._replaceable(path, entry, caller)
             return self._retirement.supersede(path, by, entry)
 
-    def reinstate(self, path: NotePath, by: str) -> NoteFile:
-        """Take back that the note `by` superseded this note, or an entry of this log. Idempotent."""
+    def reinstate(self, path: NotePath, change: NoteChange, data: bytes | None) -> NoteFile:
+        """Take back that a note superseded this note, or an entry of this log. `data`: the earlier bytes, if they are
+        known. Idempotent."""
         self._notes.require_vault()
         with self._superseding:
-            return self._retirement.reinstate(path, by)
+            return self._retirement.reinstate(path, change, data)
 
     def mark_compatible(self, path: NotePath, mark: str, caller: Caller = UNKNOWN) -> NoteFile:
         """Mark a note as compatible with the note with this id or, by `ENTRY=ID`, an entry of a log, so that both stay

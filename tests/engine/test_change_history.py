@@ -7,12 +7,15 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.errors import InvalidInput, NotFound, StorageFailed
+from mcp_memory.models import NoteState
+from mcp_memory.runs.journal import RunJournal
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.text.dates import format_when
 from mcp_memory.topics.config import TopicsConfig
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import TEA, told
-from tests.support.world import World, found
+from tests.support.world import World, found, records
 
 pytestmark = pytest.mark.anyio
 
@@ -101,6 +104,51 @@ async def test_what_gave_way_to_a_note_that_stood_already_is_taken_back_without_
         assert await undo(engine, new.id) == [("superseded", "reinstate", "")]
         assert sorted(await found(engine, "port")) == sorted([old.path, new.path])
         assert await undo(engine, new.id) == [("stored", "forget", "")]
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+@pytest.mark.parametrize("retired", [{}, {"archive": True}, {"done": True}])
+async def test_a_replaced_note_is_as_it_was_before_also_if_it_was_archived_then(
+    world: World, retired: dict[str, bool], *, is_changed: bool
+) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("Call Lena about the invoice on Friday.", kind="commitment")
+        if retired:
+            await engine.perform("forget", {"target": old.id, **retired})
+        before = world.read(old.path)
+        await engine.append("Call Tom about the invoice.", kind="commitment", supersedes=old.id)
+        superseded = next(one for one in await changes(engine) if one["kind"] == "superseded")
+        replaced = world.read(old.path)
+        more = b"More, by hand.\n" if is_changed else b""
+        world.write(old.path, replaced + more)
+        await engine.sweep()
+        assert await undo(engine, superseded["id"]) == [("superseded", "reinstate", "")]
+        assert world.read(old.path) == before + more
+        (now,) = [record for record in records(engine) if record.id == old.id]
+        assert now.state is (NoteState.ARCHIVED if retired else NoteState.ACTIVE)
+        if not is_changed:
+            await undo(engine, (await changes(engine))[0]["id"])
+            assert world.read(old.path) == replaced, "an undo can be undone"
+
+
+@pytest.mark.parametrize("retired", ["archived", "superseded"])
+async def test_the_restore_of_a_note_that_was_retired_before_is_taken_back(world: World, retired: str) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("The port is 8087", kind="fact")
+        if retired == "archived":
+            await engine.perform("forget", {"target": old.id, "archive": True})
+        else:
+            await engine.append("The port is 8090", kind="fact", supersedes=old.id)
+        before = world.read(old.path)
+        await engine.forget(old.id)
+        await engine.forget(old.id, restore=True)
+        assert world.read(old.path) == before
+        restored = (await changes(engine))[0]
+        assert (restored["kind"], restored["other"]) == (retired, "deleted")
+        assert await undo(engine, restored["id"]) == [(retired, "forget", "")]
+        assert [record.state for record in records(engine) if record.id == old.id] == [NoteState.DELETED]
+        assert [step[1:] for step in await undo(engine, (await changes(engine))[0]["id"])] == [("restore", "")]
+        assert world.read(old.path) == before
 
 
 async def test_an_entry_that_was_replaced_holds_again(world: World) -> None:
@@ -339,6 +387,55 @@ async def test_a_compaction_is_taken_back_by_its_own_undo(toy_world: World) -> N
         assert not action and "whole run" in why, "the next compaction files them again"
         assert all(change["undone"] for change in await changes(engine) if change["run"] == run)
         assert await undo(engine, run) == []
+
+
+async def test_links_that_a_run_updated_stay_with_its_notes_once_its_journal_has_gone(toy_world: World) -> None:
+    at_once = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
+    async with toy_world.engine(topics=at_once) as engine:
+        await told(engine, TEA)
+        fresh = sorted((toy_world.root / "topics/_fresh").glob("*.md"))[0].name
+        await engine.append(f"See [tea](../../topics/_fresh/{fresh}).", kind="decision")
+        await engine.append(f"Read [tea](../topics/_fresh/{fresh}).", kind="log")
+        await repository(toy_world)
+        run = (await engine.perform("compact", {}))["run"]
+        (toy_world.state / "compaction" / f"{run}.jsonl").unlink()
+        after = toy_world.files()
+        steps = await undo(engine, run)
+        assert {kind for kind, _, _ in steps} == {"moved", "edited"}
+        assert all(not action and "whole run" in why for _, action, why in steps)
+        assert toy_world.files() == after
+
+
+async def test_changes_are_listed_though_the_journal_of_a_run_cannot_be_read(toy_world: World) -> None:
+    at_once = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
+    async with toy_world.engine(topics=at_once) as engine:
+        await told(engine, TEA)
+        run = (await engine.perform("compact", {}))["run"]
+        await undo(engine, run)
+        for number in range(3):
+            note = await engine.append(f"Note {number}", kind="fact")
+            await undo(engine, note.id)
+        listed = await changes(engine)
+        read, list_runs, calls = JsonLines.read, RunJournal.list_runs, list[RunJournal]()
+
+        def failing(lines: JsonLines) -> list[dict[str, Any]]:
+            if lines.file.stem == run:
+                raise StorageFailed("the disk reported an I/O error")
+            return read(lines)
+
+        def counted(journal: RunJournal) -> list[str]:
+            calls.append(journal)
+            return list_runs(journal)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(JsonLines, "read", failing)
+            patch.setattr(RunJournal, "list_runs", counted)
+            unread = await changes(engine)
+            assert len(calls) == 1
+            ((_, _, why),) = await undo(engine, run)
+            assert "I/O error" in why
+        assert [one["id"] for one in unread] == [one["id"] for one in listed]
+        assert await changes(engine) == listed
 
 
 async def test_entries_of_the_curated_file_are_taken_back_one_by_one(world: World) -> None:

@@ -18,7 +18,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.journals.change_journal import DECISION, DISK, ChangeKind, NoteChange, acting
+from mcp_memory.vault.journals.change_journal import DECISION, DISK, DREAM, IMPORT, ChangeKind, NoteChange, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 
@@ -48,8 +48,10 @@ _INVERSE = {
     ChangeKind.REMOVED: UndoAction.BRING_BACK,
 }
 
-_AGAIN = {"archived": UndoAction.ARCHIVE, "superseded": UndoAction.PUT_BACK}
+_AGAIN = {"archived": UndoAction.ARCHIVE, "superseded": UndoAction.PUT_BACK, "deleted": UndoAction.FORGET}
 """Maps the status that a restored note had to the action that undoes the restore."""
+_RESTORING = {ChangeKind.RESTORED, ChangeKind.ARCHIVED, ChangeKind.SUPERSEDED}
+"""A note that was archived or superseded before it was forgotten is so again after a restore."""
 
 _NEED_TEXT = {ChangeKind.EDITED, ChangeKind.REMOVED}
 """A change by hand can be undone only if the earlier text was kept somewhere."""
@@ -57,7 +59,7 @@ _NEED_TEXT = {ChangeKind.EDITED, ChangeKind.REMOVED}
 _CHANGED = "it was changed since: undo that first, or change it with mcp-memory edit"
 _BY_HAND = "it was {} by hand, and nobody kept the earlier text: a backup may have it, of a log mcp-memory doctor"
 _MANY = "so many files changed at once that they were not noted one by one: git or a backup may have them"
-_FILED = "filed notes go back with their whole run, while its journal is kept: mcp-memory changes names the run"
+_FILED = "notes and links go back with their whole run, while its journal is kept: mcp-memory changes names the run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ class UndoPlan:
         """The etag that each note has once the steps so far are done."""
         self._returning: set[str] = set()
         """The entries of logs that these steps put back."""
-        self._runs = {one.run for one in history.changes if one.run}
+        runs = {one.run for one in history.changes if one.run}
+        self._filing_runs = {run for run in runs if not run.startswith((IMPORT, DECISION, DREAM))}
 
     def steps(self) -> Iterator[UndoStep]:
         """Yield how each change is undone, and each run once."""
@@ -104,12 +107,12 @@ class UndoPlan:
             return UndoStep(change, None, _MANY)
         if change.client == DISK and change.kind in _NEED_TEXT and find_earlier(self._core, change) is None:
             return UndoStep(change, None, _BY_HAND.format(change.kind))
-        if change.kind is ChangeKind.MOVED and self._is_filing(change):
+        if change.kind in {ChangeKind.MOVED, ChangeKind.EDITED} and self._is_filing(change):
             return UndoStep(change, None, _FILED)
         if change.kind is ChangeKind.EDITED and change.entry and is_log_path(change.path):
             return self._step_of_entry(change, change.entry)
         action = _INVERSE[change.kind]
-        if change.kind is ChangeKind.RESTORED:
+        if change.kind in _RESTORING:
             action = _AGAIN.get(change.other or "", action)
         if _INVERSE[change.kind] is UndoAction.FORGET and not change.entry and change.note in yours:
             why = f"you edited it since; to forget it all the same: mcp-memory forget {change.note}"
@@ -129,9 +132,8 @@ class UndoPlan:
         return UndoStep(change, UndoAction.PUT_BACK)
 
     def _is_filing(self, change: NoteChange) -> bool:
-        """Return whether a run moved the note, or the undo of a run."""
-        is_of_run = change.run is not None and not change.run.startswith(DECISION)
-        return is_of_run or change.undoes in self._runs
+        """Return whether a run that files notes, or the undo of one, made the change."""
+        return change.run in self._filing_runs or change.undoes in self._filing_runs
 
 
 async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
@@ -185,9 +187,10 @@ async def _change_note(core: Core, change: NoteChange, action: UndoAction, path:
     if action in {UndoAction.PUT_BACK, UndoAction.REINSTATE}:
 
         def put_back() -> NoteFile:
+            earlier = find_earlier(core, change)
             if action is UndoAction.REINSTATE:
-                return core.vault.reinstate(path, change.other or "")
-            return core.vault.editing.put_back(path, change, find_earlier(core, change))
+                return core.vault.reinstate(path, change, earlier)
+            return core.vault.editing.put_back(path, change, earlier)
 
         await index_written(core, await in_thread(put_back, deadline_s=30, what="writing it"))
     else:

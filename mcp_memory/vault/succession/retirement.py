@@ -11,6 +11,7 @@ from mcp_memory.models import NoteId, NotePath, NoteState, Status
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.topics.page import etag_of
+from mcp_memory.vault.journals.change_journal import NoteChange
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
 from mcp_memory.vault.note_file import MEMORY, NoteFile, derive_title, editable_text, entries_of
 from mcp_memory.vault.note_store import ATTEMPTS, NoteStore
@@ -93,8 +94,16 @@ class Retirement:
         """Mark a note or log entry as replaced by another note; it stays. Idempotent."""
         return self._patch(path, lambda file: self._supersede_marks(file, by, entry))
 
-    def reinstate(self, path: NotePath, by: str) -> NoteFile:
-        """Remove the mark that this note or log entry was replaced by the note `by`. Idempotent."""
+    def reinstate(self, path: NotePath, change: NoteChange, data: bytes | None) -> NoteFile:
+        """Undo that a note replaced this note or log entry. `data`, the earlier bytes if they are known, are written if
+        nothing has changed since; otherwise only the marks of that note are removed. Idempotent."""
+        by, status = change.other or "", None
+        if data is not None:
+            if self._notes.read(path).record.etag == change.after:
+                with suppress(PreconditionFailed):  # it has just been changed
+                    return self._notes.write(path, data, change.after)
+            earlier = frontmatter.parse(editable_text(path, data)).meta.get("status")
+            status = earlier if earlier == Status.ARCHIVED else None
 
         def marks(file: NoteFile) -> Changes:
             if file.record.is_log:
@@ -103,7 +112,9 @@ class Retirement:
             others: list[str] = [name for name in file.record.superseded_by if name != by]
             if len(others) == len(file.record.superseded_by):
                 return {}
-            return {"superseded_by": others} if others else dict.fromkeys(("status", "superseded_by", "superseded_at"))
+            if others:
+                return {"superseded_by": others}
+            return {"status": status, "superseded_by": None, "superseded_at": None}
 
         return self._patch(path, marks)
 
