@@ -192,11 +192,10 @@ async def test_no_words_of_a_prompt_that_is_off_the_record_are_kept(world: World
         for session, prompts in {
             "codex/1": [f"off the record: {QUESTION}"],
             "codex/2": ["Can I tell you something off the record?", QUESTION],
+            "codex/3": [f"<private>staging</private> {QUESTION}"],
         }.items():
             for prompt in prompts:
                 await told(engine, session, prompt)
             assert [passage for one in await why(engine, session) for passage in one["passages"]
                     if passage.get("words")] == []  # fmt: skip
             assert {one["event"] for one in await why(engine, session)} <= {"prompt"}
-        await told(engine, "codex/3", f"<private>staging</private> {QUESTION}")
-        assert (await why(engine, "codex/3"))[0]["passages"][0]["words"]

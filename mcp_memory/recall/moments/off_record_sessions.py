@@ -9,7 +9,7 @@ from pathlib import Path
 from mcp_memory.errors import StorageFailed
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render
 from mcp_memory.runtime.json_lines import JsonLines
-from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again
+from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again, open_sentences
 from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.vault.journals.change_journal import Caller
 
@@ -47,6 +47,8 @@ class OffRecordSessions:
                 return bool(last.get(session, (_START, OffRecord.NOTHING))[1]), None
             began, before = last.pop(session, (_START, OffRecord.NOTHING))
             wish = off_record(prompt)
+            if open_sentences(prompt) != prompt:
+                wish |= OffRecord.THIS  # the agent's questions and its answer may repeat what is private
             began = _START if OffRecord.ALL in wish else began
             if OffRecord.SESSION in before and not on_record_again(prompt):
                 wish |= OffRecord.SESSION
