@@ -51,12 +51,14 @@ def _complete(core: Core) -> None:
 
 
 async def _take_back(core: Core, captured: CapturedMessages) -> None:
-    """Remove all bytes of retracted text from the index."""
+    """Remove all bytes of retracted text from the index, and the unanswered questions, which may repeat it."""
     if captured.taken_back.is_missing:
         core.recall.briefer.off_record.note_missing(f"{captured.client}/{captured.session}")
     if captured.taken_back:
         await core.indexing.reconciler.reconcile()
         await in_thread(core.index.purge, what="cleaning the index")
+    if captured.taken_back or captured.taken_back.is_missing:
+        await in_thread(core.recall.uses.drop_questions, what="dropping what was asked")
 
 
 async def _start(core: Core, tasks: TaskGroup, *, watch: bool, progress: Progress | None) -> None:

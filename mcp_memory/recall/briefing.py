@@ -31,6 +31,7 @@ from mcp_memory.search.filters import without_commitments
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.conversation.off_record import without_private
 from mcp_memory.text.tokens import count_tokens
+from mcp_memory.vault.journals.change_journal import Caller
 
 PROMPT, SUBAGENT = "prompt", "subagent"
 """The phases of `[recall.phases]` that a prompt and the task of a sub-agent use."""
@@ -143,6 +144,7 @@ class Briefer:
         memory. `lasting`: the text stays in the session's context, so it isn't shown again. `subagent`: the prompt is
         the task of a sub-agent, which has already got `orders`. `withdrawn`: include the notices of withdrawn notes.
         Raises DeadlineExceeded."""
+        may_be_kept = await self._hear_task(session, prompt) if subagent else await self._hear(session, prompt)
         phase = self.config.phases[SUBAGENT if subagent else PROMPT]
         with _within(deadline_s):
             ordered = await self._orders(project) if subagent else None
@@ -163,16 +165,8 @@ class Briefer:
                 [stale] if stale else [],
                 lambda passage: mark_of(passage) in seen or passage.note.path in ordered_paths,
             )
-            may_be_kept = without_private(prompt)
-            hear = partial(self.off_record.hear, session, prompt, self.answerer.clock())
-            is_off_record, taken_back = await in_thread(hear, deadline_s=LOOK_S, what="hearing what is off the record")
-            if taken_back:
-                take_back = partial(self.log.take_back, session, taken_back)
-                await in_thread(take_back, deadline_s=LOOK_S, what="dropping what was taken back")
-            if is_off_record:
-                may_be_kept = ""
-            elif recalled.wanted:
-                self.log.uses.unanswered.add(may_be_kept, wanted.project, session)
+            if recalled.wanted and may_be_kept and not subagent:
+                self.log.uses.unanswered.add(may_be_kept, wanted.project)
             if line := self.updates.line(session, recalled.passages):
                 room = recalled.frame.room(phase.budget_tokens)
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
@@ -188,6 +182,23 @@ class Briefer:
             gone = await in_thread(look, deadline_s=LOOK_S, what="comparing what was told")
             missing = self.off_record.tell_missing(session)
             return replace(briefing, text="\n".join(filter(None, (missing, gone, briefing.text))))
+
+    async def _hear(self, session: str, prompt: str) -> str:
+        """Return what may be kept of a prompt, and drop what the prompt takes back. This has its own deadline: on a
+        busy machine, passages may be late, but a wish must be heard. Raises DeadlineExceeded, StorageFailed."""
+        hear = partial(self.off_record.hear, session, prompt, self.answerer.clock())
+        is_off_record, taken_back = await in_thread(hear, deadline_s=LOOK_S, what="hearing what is off the record")
+        if taken_back:
+            take_back = partial(self.log.take_back, session, taken_back)
+            await in_thread(take_back, deadline_s=LOOK_S, what="dropping what was taken back")
+        return "" if is_off_record else prompt
+
+    async def _hear_task(self, session: str, task: str) -> str:
+        """Return what may be kept of a sub-agent's task. An agent wrote it, so it expresses no wish and ends none, but
+        may repeat a prompt that is off the record."""
+        silences = partial(self.off_record.silences, Caller(session.partition("/")[0]), self.answerer.clock())
+        is_silenced = await in_thread(silences, deadline_s=LOOK_S, what="asking what is off the record")
+        return "" if is_silenced else without_private(task)
 
     async def reset(self, session: str) -> None:
         """Forget what the session has seen: its context is empty, or it ended."""

@@ -57,8 +57,9 @@ class BriefingLog:
         return [one for one in found if wanted in {"all", one["session"], str(one["session"]).partition("/")[2]}]
 
     def take_back(self, session: str, since: datetime) -> None:
-        """Remove this session's prompts and passages since that time. Raises StorageFailed."""
-        self.uses.take_back(session, since)
+        """Remove this session's prompts and passages since that time, and all unanswered questions. Raises
+        StorageFailed."""
+        self.uses.take_back(session)
         self.lines.remove(lambda line: line["session"] == session and datetime.fromisoformat(line["at"]) >= since)
 
     def erase(self, ids: Collection[str], path: str, entry: str | None) -> None:

@@ -1,12 +1,12 @@
 """Keep the words of questions and prompts that memory could not answer, for `mcp-memory stats --unanswered`.
 
-They stay on this machine, without secrets, for 30 days, and only if `recall.keep_words` allows it.
+They stay on this machine, without secrets, for 30 days, and only if `recall.keep_words` allows it. All of them go when
+a person takes something back or erases a note: a question says neither in which session nor about what it was asked.
 """
 
-import hashlib
 import sqlite3
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -22,12 +22,13 @@ KEPT = timedelta(days=30)
 MOST_ROWS, MOST_CHARS = 2000, 300
 
 UNANSWERED_BELOW = 0.3
-"""The confidence below which a question is treated as unanswered. It is higher than the bar for a warning, since a
+"""The confidence below which a search is treated as unanswered. It is higher than the bar for a warning, since a
 needless line in a list costs less than a needless warning. Measured on unanswerable questions: 11 of 34 (a developer's)
 and 53 % (about conversations) are listed, instead of 5 and 22 % with the bar for a warning. Among answerable questions,
 15 of 186 and 3 % are listed, instead of 11 and 1 %."""
 
-_SCHEMA = "CREATE TABLE IF NOT EXISTS unanswered (words TEXT, signs BLOB, project TEXT, session BLOB, at TEXT)"
+_SCHEMA = "CREATE TABLE IF NOT EXISTS unanswered (words TEXT, signs BLOB, project TEXT, at TEXT)"
+_INSERT = "INSERT INTO unanswered (words, signs, project, at) VALUES (?, ?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,16 @@ class UnansweredQuestion:
 class _Asked:
     words: str
     project: str | None
-    session: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQuestion:
+    """A question as it was asked once; `signs`: the signs of its vector, empty if the model wasn't ready."""
+
+    words: str
+    signs: bytes
+    project: str | None
     at: datetime
 
 
@@ -60,16 +70,15 @@ class UnansweredQuestions:
         self._keep_words = keep_words
         self.waiting: deque[_Asked] = deque(maxlen=1000)
 
-    def add(self, question: str, project: str | None, session: str | None) -> None:
+    def add(self, question: str, project: str | None) -> None:
         """Add a question, to be stored later. Takes microseconds."""
         if self._keep_words:
-            self.waiting.append(_Asked(question, project, session, self._clock()))
+            self.waiting.append(_Asked(question, project, self._clock()))
 
-    def add_unsure(self, question: str, project: str | None, confidence: float | None) -> None:
-        """Add the caller's question, if its answer is too unsure."""
-        caller = current_caller()
-        if confidence is not None and confidence < UNANSWERED_BELOW and not self._is_silenced(caller, self._clock()):
-            self.add(question, project, caller.session)
+    def add_from_caller(self, question: str, project: str | None) -> None:
+        """Add a question that the caller asks now, unless nothing may be kept of it."""
+        if not self._is_silenced(current_caller(), self._clock()):
+            self.add(question, project)
 
     def store(self, database: sqlite3.Connection) -> None:
         """Store the waiting questions, and drop those that are too old or too many, or all if words may not be kept."""
@@ -79,9 +88,8 @@ class UnansweredQuestions:
             words = redact(" ".join(asked.words.split())).text[:MOST_CHARS]
             vector = self._meaning(asked.words)
             signs = b"" if vector is None else pack_signs(vector)
-            row = (words, signs, asked.project, _hashed(asked.session or ""), asked.at.isoformat())
             if words:
-                database.execute("INSERT INTO unanswered VALUES (?, ?, ?, ?, ?)", row)
+                database.execute(_INSERT, (words, signs, asked.project, asked.at.isoformat()))
         if not self._keep_words:
             drop_questions(database)
         database.execute("DELETE FROM unanswered WHERE at < ?", ((self._clock() - KEPT).isoformat(),))
@@ -89,33 +97,28 @@ class UnansweredQuestions:
         database.execute(f"DELETE FROM unanswered WHERE rowid IN ({beyond})", (MOST_ROWS,))  # noqa: S608 -- a constant
 
 
-def read_questions(database: sqlite3.Connection) -> list[UnansweredQuestion]:
-    """Return the questions, the most asked first. Two of one project that mean the same are one."""
-    found: list[tuple[bytes, UnansweredQuestion]] = []
+def read_questions(database: sqlite3.Connection) -> list[StoredQuestion]:
+    """Return the questions, the latest first."""
     rows = database.execute("SELECT words, signs, project, at FROM unanswered ORDER BY rowid DESC")
-    for words, signs, project, at in rows:
+    return [StoredQuestion(words, signs, project, datetime.fromisoformat(at)) for words, signs, project, at in rows]
+
+
+def most_asked(questions: Iterable[StoredQuestion]) -> list[UnansweredQuestion]:
+    """Return the questions, given the latest first, the most asked first. Two of one project that mean the same are
+    one."""
+    found: list[tuple[bytes, UnansweredQuestion]] = []
+    for asked in questions:
         for number, (known_signs, known) in enumerate(found):
-            means_same = bool(signs) and is_same_question(signs, known_signs)
-            if known.project == project and (known.words == words or means_same):
+            means_same = bool(asked.signs) and is_same_question(asked.signs, known_signs)
+            if known.project == asked.project and (known.words == asked.words or means_same):
                 found[number] = (known_signs, replace(known, times=known.times + 1))
                 break
         else:
-            found.append((signs, UnansweredQuestion(words, project, 1, datetime.fromisoformat(at))))
+            found.append((asked.signs, UnansweredQuestion(asked.words, asked.project, 1, asked.at)))
     return sorted((question for _, question in found), key=lambda one: -one.times)
 
 
 def drop_questions(database: sqlite3.Connection) -> None:
     """Drop all questions."""
+    database.execute(_SCHEMA)
     database.execute("DELETE FROM unanswered")
-
-
-def take_back_questions(database: sqlite3.Connection, session: str, since: datetime) -> None:
-    """Drop what a session has asked since then."""
-    asked = database.execute("SELECT rowid, at FROM unanswered WHERE session = ?", (_hashed(session),)).fetchall()
-    for row, at in asked:
-        if datetime.fromisoformat(at) >= since:
-            database.execute("DELETE FROM unanswered WHERE rowid = ?", (row,))
-
-
-def _hashed(session: str) -> bytes:
-    return hashlib.sha256(session.encode("utf-8", "replace")).digest()[:8]

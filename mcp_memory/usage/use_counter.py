@@ -25,11 +25,12 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.usage.note_use import DayUse, NoteUse
 from mcp_memory.usage.question_signs import is_same_question, pack_signs
 from mcp_memory.usage.unanswered import (
+    StoredQuestion,
     UnansweredQuestion,
     UnansweredQuestions,
     drop_questions,
+    most_asked,
     read_questions,
-    take_back_questions,
 )
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange, current_caller
 
@@ -129,19 +130,17 @@ class UseCounter:
 
     def read_unanswered(self) -> list[UnansweredQuestion]:
         """Return the unanswered questions, the most asked first; empty if the counts are lost."""
-        found: list[UnansweredQuestion] = []
+        stored: list[StoredQuestion] = []
         self.flush()
-        self._transact(lambda database: found.extend(read_questions(database)))
-        return found
+        self._transact(lambda database: stored.extend(read_questions(database)))
+        return most_asked(stored)  # without the lock: this compares each with each
 
-    def take_back(self, session: str, since: datetime) -> None:
-        """Forget what this session has asked since then. Raises StorageFailed."""
+    def take_back(self, session: str) -> None:
+        """Forget the waiting uses of this session, and all unanswered questions. Raises StorageFailed."""
         for use in [use for use in self._waiting.copy() if use.session == session]:
             with suppress(ValueError):  # counted just now
                 self._waiting.remove(use)
-        self.flush()
-        if fault := self._transact(lambda database: take_back_questions(database, session, since)):
-            raise StorageFailed(f"what was asked can't be dropped: {fault}", hint="try again")
+        self.drop_questions()
 
     def erase(self, notes: Collection[str]) -> None:
         """Forget all use of these notes."""
@@ -151,8 +150,8 @@ class UseCounter:
         self._transact(lambda database: database.executemany("DELETE FROM seen WHERE note = ?", named))
 
     def drop_questions(self) -> None:
-        """Drop all unanswered questions. Raises StorageFailed."""
-        self.flush()
+        """Drop all unanswered questions, of which those that wait are never written. Raises StorageFailed."""
+        self.unanswered.waiting.clear()
         if fault := self._transact(drop_questions):
             raise StorageFailed(f"unanswered questions can't be dropped: {fault}", hint="try again")
 

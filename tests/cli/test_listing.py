@@ -57,6 +57,8 @@ def test_a_person_sees_what_is_stored_and_takes_an_id_from_it(alone: Place):
     assert alone.run("stats", "--json").ok().json["by_project"]["harbor"] == 2
     shown = alone.run("stats").ok().out
     assert "by kind\n" in shown and "besides: " in shown and "\nindex: " in shown
+    for command in ("show", "changes", "forget", "restore", "mute"):
+        assert alone.run(command, "the", "tall", "lighthouse").code
     assert "nothing was asked" in alone.run("stats", "--unanswered").ok().out
     assert alone.run("stats", "--unanswered", "--json").ok().json == {"unanswered": []}
     for refused in (["--deleted", "--archived"], ["--deleted", "--text"], ["--today", "--since", "monday"]):

@@ -28,6 +28,22 @@ async def test_no_byte_of_what_is_taken_back_stays(world: World) -> None:
             assert bool(holders) == (number == 0), holders
 
 
+@pytest.mark.parametrize("wish", ["Forget what I just said.", "forget what I said about Grubwort"])
+async def test_no_question_stays_when_a_transcript_takes_something_back(world: World, wish: str) -> None:
+    folder = world.state.parent / "claude"
+    folder.mkdir()
+    file = folder / "s-1.jsonl"
+    async with world.engine(capture=CaptureConfig(folders={"claude-code": str(folder)})) as engine:
+        for number, said in enumerate(["Where is the zanzibar office?", wish]):
+            with file.open("ab") as transcript:
+                transcript.write(lately(line(10 * number, said)))
+            await engine.search("where is the zanzibar office?")
+            await engine.perform("capture", {"files": [str(file)]})
+            asked = (await engine.perform("stats", {"unanswered": True}))["unanswered"]
+            assert len(asked) == (1 if number == 0 else 0)
+    assert b"zanzibar" not in (world.state / "usage.db").read_bytes()
+
+
 @pytest.mark.parametrize(("named", "is_found"), [("zanzibar", True), ("Grubwort", False)])
 async def test_a_thing_that_nobody_spoke_of_is_said_to_the_person(world: World, named: str, *, is_found: bool) -> None:
     folder = world.state.parent / "claude"

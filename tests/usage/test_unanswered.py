@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.core.request_parsing import caller_named
 from mcp_memory.core.requests import SearchRequest
-from mcp_memory.errors import StorageFailed
+from mcp_memory.errors import DeadlineExceeded, StorageFailed
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.usage import unanswered
 from tests.support.briefings import PORT, QUESTION, told
@@ -22,6 +22,9 @@ pytestmark = pytest.mark.anyio
 UNKNOWN = "who waters the plants in the greenhouse during the holidays?"
 AGAIN = "during the holidays, who waters the plants in the greenhouse?"
 OTHERS = ("how tall is the old lighthouse?", "when does the bakery in Tromsø open?")
+DATABASE = "We use PostgreSQL as our database, because several services write at once."
+BAKERY = "The bakery on the corner sells rye bread on Fridays."
+ORDERS = "The orders live in PostgreSQL 16 since March."
 WANTED = "what did we decide about the retention of invoices in the archive last spring?"
 
 
@@ -109,23 +112,97 @@ async def test_the_list_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch
         assert await words(engine) == {*OTHERS}
 
 
-async def test_what_is_said_off_the_record_or_taken_back_is_not_listed(world: World) -> None:
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_taking_back_empties_the_list_whoever_asked(world: World, *, is_restarted: bool) -> None:
     async with world.engine() as engine:
         await engine.append(PORT, kind="fact", project="shop")
-        for session, prompt in (("codex/one", WANTED), ("codex/two", WANTED)):
-            await told(engine, session, prompt, "shop")
-            world.later(minutes=1)
-        await told(engine, "codex/one", "forget what I just said", "shop")
-        assert [(one["words"], one["times"]) for one in await listed(engine)] == [(WANTED, 1)]
-        await told(engine, "codex/three", f"Off the record: {UNKNOWN}", "shop")
+        await told(engine, "claude-code/one", WANTED, "shop")
+        await search_as("claude-code", engine, UNKNOWN)  # it doesn't say in which session
+        await engine.recall(OTHERS[0])
+        assert await words(engine) == {WANTED, UNKNOWN, OTHERS[0]}
+        if not is_restarted:
+            await told(engine, "claude-code/one", "forget what I just said", "shop")
+            assert await listed(engine) == []
+    if is_restarted:
+        async with world.engine() as engine:
+            await told(engine, "claude-code/one", "don't remember what I just said", "shop")
+            assert await listed(engine) == []
+    held = (world.state / "usage.db").read_bytes()
+    assert not any(word in held for word in (b"retention", b"greenhouse", b"lighthouse"))
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"Off the record: {UNKNOWN}",
+        f"<private>Berta asked me:</private> {UNKNOWN}",
+        f"{WANTED} <private>{UNKNOWN}</private>",
+        f"{WANTED}\n<privat>{UNKNOWN}",
+    ],
+)
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_nothing_is_listed_of_a_turn_off_the_record(world: World, prompt: str, *, is_late: bool) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact", project="shop")
+        if is_late:
+            with pytest.raises(DeadlineExceeded):
+                await engine.brief("codex/one", prompt, project="shop", within_ms=1)
+        else:
+            await told(engine, "codex/one", prompt, "shop")
         await search_as("codex", engine, UNKNOWN)  # which the agent does with the words of that prompt
+        await engine.brief("codex/one", WANTED, project="shop", subagent=True)
+        await search_as("codex", engine, UNKNOWN)  # a task doesn't end the turn
         await search_as("gemini", engine, OTHERS[0])
-        assert await words(engine) == {WANTED, OTHERS[0]}
-        for session in ("codex/one", "codex/three"):
-            await told(engine, session, "and now the tests", "shop")
+        assert await words(engine) == {OTHERS[0]}
+        await told(engine, "codex/one", "and now the tests", "shop")
+        await search_as("codex", engine, UNKNOWN)
+        assert await words(engine) == {UNKNOWN, OTHERS[0]}
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"`<private>` is a tag; {WANTED}",
+        f"<privateKey>x</privateKey> {WANTED}",
+        f"log off the record player. {WANTED}",
+    ],
+)
+async def test_a_prompt_that_only_looks_private_is_listed(world: World, prompt: str) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact", project="shop")
+        await told(engine, "codex/one", prompt, "shop")
         await search_as("codex", engine, UNKNOWN)
         assert UNKNOWN in await words(engine)
-    async with world.engine() as engine:  # which doesn't know what came last
-        await told(engine, "codex/two", "don't remember what I just said", "shop")
-        assert WANTED not in await words(engine)
-    assert b"retention of invoices" not in (world.state / "usage.db").read_bytes()
+
+
+async def test_the_task_of_a_sub_agent_is_never_listed(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact", project="shop")
+        for session in ("claude-code/one/subagent", "codex/one"):
+            await engine.brief(session, WANTED, project="shop", subagent=True)
+            await engine.brief(session, f"Off the record: {WANTED}", project="shop", subagent=True)
+        assert await listed(engine) == []
+        await search_as("codex", engine, UNKNOWN)
+        assert await words(engine) == {UNKNOWN}, "the words of a task are an agent's, not a person's wish"
+
+
+async def test_a_question_that_recall_answers_is_not_listed(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.recall(OTHERS[1])  # of an empty vault
+        for fact in (DATABASE, BAKERY, "Anna prefers tabs over spaces.", PORT, ORDERS):
+            await engine.append(fact, kind="fact")
+        for question in ("which database do we use", "which SQL server do we run"):  # the second is less sure
+            assert DATABASE in await engine.recall(question)
+        await engine.recall()
+        assert await words(engine) == {OTHERS[1]}
+        await engine.recall(OTHERS[0])
+        assert await words(engine) == {*OTHERS}
+
+
+async def test_a_note_that_is_looked_for_by_its_words_is_not_listed(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact")
+        await engine.search("the lighthouse", include_archived=True, limit=30, project="*")
+        assert await listed(engine) == []
+        await engine.search("the lighthouse", project="*", limit=30)
+        assert await words(engine) == {"the lighthouse"}

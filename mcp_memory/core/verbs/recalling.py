@@ -15,6 +15,7 @@ from mcp_memory.models import Filters, is_channel
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import without_commitments
+from mcp_memory.search.thresholds import UNSURE
 
 NOTHING_STORED = "Nothing is stored yet. The first note: memory_append 'TEXT'"
 
@@ -47,9 +48,17 @@ async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> Rec
     recalled = await core.recall.answerer.question(
         plan.question, filters, plan.budget_tokens, plan.phase, [lag] if lag else []
     )
-    if not (request.kinds or request.until):
-        core.recall.uses.unanswered.add_unsure(plan.question, filters.project, recalled.confidence)
+    if not (request.kinds or request.until) and _is_unanswered(recalled):
+        core.recall.uses.unanswered.add_from_caller(plan.question, filters.project)
     return recalled
+
+
+def _is_unanswered(recalled: RecalledText) -> bool:
+    """Return whether a question got nothing, or only what the text itself calls weak. A list of commitments has no
+    confidence, nor does a phase for prompts that found nothing."""
+    if recalled.confidence is None:
+        return recalled.wanted
+    return not recalled.assembly.excerpts or recalled.confidence < UNSURE
 
 
 async def _start(core: Core, filters: Filters, budget_tokens: int) -> RecalledText:

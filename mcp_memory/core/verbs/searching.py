@@ -10,7 +10,8 @@ from mcp_memory.core.requests import SearchRequest
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
 from mcp_memory.models import Filters, NoteState, SearchResult
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import checked_limit, checked_query, without_commitments
+from mcp_memory.search.filters import RETIRED, checked_limit, checked_query, without_commitments
+from mcp_memory.usage.unanswered import UNANSWERED_BELOW
 from mcp_memory.vault.withheld_pages import hits_not_withheld
 
 _NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt"})
@@ -73,8 +74,10 @@ def _with_contradictions(core: Core, result: SearchResult) -> SearchResult:
 
 
 def _count(core: Core, request: SearchRequest, query: str, filters: Filters, result: SearchResult) -> None:
-    """Count the use of each hit, and an unfiltered question without a good answer."""
+    """Count the use of each hit, and an unfiltered question without a good answer. A search that also covers retired
+    notes looks for a note, such as the one that `mcp-memory show WORDS` means."""
     core.recall.uses.add((hit.id for hit in result.hits), "found", question=query)
     is_filtered = any((request.kinds, request.tags, request.path, request.since, request.until))
-    if not is_filtered and not request.is_prompt:
-        core.recall.uses.unanswered.add_unsure(query, filters.project, result.confidence)
+    is_question = not (is_filtered or filters.states & RETIRED or request.is_prompt)
+    if is_question and result.confidence < UNANSWERED_BELOW:
+        core.recall.uses.unanswered.add_from_caller(query, filters.project)
