@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.text.secrets.finder import redact
 from mcp_memory.usage.question_signs import is_same_question, pack_signs
 from mcp_memory.vault.journals.change_journal import Caller, current_caller
@@ -89,7 +90,7 @@ class UnansweredQuestions:
             vector = self._meaning(asked.words)
             signs = b"" if vector is None else pack_signs(vector)
             if words:
-                database.execute(_INSERT, (words, signs, asked.project, asked.at.isoformat()))
+                database.execute(_INSERT, (bindable(words), signs, asked.project, asked.at.isoformat()))
         if not self._keep_words:
             drop_questions(database)
         database.execute("DELETE FROM unanswered WHERE at < ?", ((self._clock() - KEPT).isoformat(),))
