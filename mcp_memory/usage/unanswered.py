@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 KEPT = timedelta(days=30)
 MOST_ROWS, MOST_CHARS = 2000, 300
+MOST_READ = 4 * MOST_CHARS
+"""The characters that are read of a question: enough that no secret is cut within the words that are kept."""
 
 UNANSWERED_BELOW = 0.3
 """The confidence below which a search is treated as unanswered. It is higher than the bar for a warning, since a
@@ -86,7 +88,7 @@ class UnansweredQuestions:
         database.execute(_SCHEMA)
         while self.waiting:
             asked = self.waiting.popleft()
-            words = redact(" ".join(asked.words.split())).text[:MOST_CHARS]
+            words = redact(" ".join(asked.words[:MOST_READ].split())).text[:MOST_CHARS]
             vector = self._meaning(asked.words)
             signs = b"" if vector is None else pack_signs(vector)
             if words:
