@@ -28,7 +28,7 @@ def read(file: Path) -> bytes | None:
         finally:
             os.close(descriptor)
     if len(content) > MAX_BYTES:
-        raise Refused(f"{file} has more than {MAX_BYTES:,} bytes", hint="this is no configuration; check what it is")
+        raise Refused(f"{file} has more than {MAX_BYTES:,} bytes", hint="too large for a configuration: check it")
     return content
 
 

@@ -44,7 +44,7 @@ PRECISIONS = ("int8", "fp32", "torch")
 """The precisions of the provider sentence-transformers, whose own module would import too much here."""
 
 HOOK_PARTS = ("subagents", "actions", "stops", "errors", "withdrawn", "commitments", "left-off", "own-tools")
-"""What hooks can leave out: `hooks.off`."""
+"""The parts of hooks that `hooks.off` can switch off."""
 
 _REGISTRIES = {
     "vault.storage": (VaultConfig().storage, "mcp_memory.storage:STORAGE"),

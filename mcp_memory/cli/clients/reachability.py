@@ -48,7 +48,7 @@ GREETING = {
 
 class Obstacle(NamedTuple):
     """The reason why the daemon would not answer a client. `remedy` is the command that helps, None if that is
-    `install`, and empty if `why` says what to do."""
+    `install`, and empty if `why` has the remedy."""
 
     why: str
     remedy: str | None = None

@@ -41,7 +41,7 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
 
 @click.command()
 @click.argument("note", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Without NOTE: move all listed notes to _archive/.")
+@click.option("--all", "everything", is_flag=True, help="Move all notes that `archive` lists to _archive/.")
 @command_options
 def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> None:
     """Retire a note (id, path or a few of its words): only `search --archived` finds it, and links to it still work.
@@ -58,7 +58,7 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
     words = " ".join(note)
     if words:
         if everything:
-            raise InvalidInput("a note with --all", hint="pass one of them")
+            raise InvalidInput("a note with --all", hint="pass either a note or --all")
         answer = with_note(
             cli, words, lambda target: cli.ask("forget", target=target, archive=True),
             lambda: notes_found(cli, words, ("active", "superseded")),

@@ -80,7 +80,7 @@ def _refuse_ignored(
     of_all = (check or repair) and not code
     mistakes = (
         (is_right and not code, "--confirm without --code", "mcp-memory links --code NOTE --confirm"),
-        (code and repair, "--code with --repair", "pass one of them: --repair mends links between notes"),
+        (code and repair, "--code with --repair", "pass only one option: --repair mends links between notes"),
         (personal and not repair, "--personal says where to repair", "mcp-memory links --repair --personal"),
         (yes and not repair, "--yes without --repair", "mcp-memory links --repair --personal --yes"),
         (orphans and not of_all, "--orphans without --check", "mcp-memory links --check --orphans"),

@@ -41,7 +41,7 @@ _BESIDES = {
 @note_options.session
 @note_options.since("Only notes dated from this time on")
 @note_options.until("Only notes dated before this time")
-@click.option("--today", is_flag=True, help="The same as --since today.")
+@click.option("--today", is_flag=True, help="Only notes dated today.")
 @click.option("--path", help="Only this folder or file.")
 @click.option("--text", is_flag=True, help="Show the first lines of each note.")
 @click.option("--archived", is_flag=True, help="Instead: archived, superseded and expired notes.")
@@ -60,11 +60,11 @@ def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text:
     mcp-memory list --deleted --client claude-code --since yesterday"""
     if today:
         if filters["since"]:
-            raise InvalidInput("--today with --since", hint="pass one of them")
+            raise InvalidInput("--today with --since", hint="pass only one option")
         filters["since"] = format_when(datetime.combine(date.today(), time()).astimezone())
     if deleted:
         if archived or text:
-            raise InvalidInput(f"--deleted with {'--archived' if archived else '--text'}", hint="pass one of them")
+            raise InvalidInput(f"--deleted with {'--archived' if archived else '--text'}", hint="pass only one option")
         limit = filters.pop("limit")
         found = cli.ask("forgotten", **filters)["forgotten"][:limit]
         cli.show({"forgotten": found}, [*forgotten_lines(found), f"{counted(len(found), 'note')} forgotten"])
@@ -145,7 +145,7 @@ def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
     mcp-memory stats 7F3K2A
     mcp-memory stats --unanswered"""
     if target and unanswered:
-        raise InvalidInput("a note with --unanswered", hint="pass one of them: questions belong to no note")
+        raise InvalidInput("a note with --unanswered", hint="remove the note: questions belong to no note")
     answer, index_bytes = cli.ask("stats", target=target, unanswered=unanswered), 0
     if unanswered:
         cli.show(answer, _unanswered_lines(answer))

@@ -88,7 +88,7 @@ def review(
         raise InvalidInput("--accept and --drop are for candidates, --keep, --both and --conflicts aren't", hint=hint)
     if keep or both:
         if keep and both:
-            raise InvalidInput("--keep with --both", hint="pass one of them")
+            raise InvalidInput("--keep with --both", hint="pass only one option")
         decide_conflict(cli, "keep" if keep else "both", keep or both or "", other, yes=yes)
         return
     if other or yes:

@@ -15,7 +15,7 @@ class DreamsConfig:
     min_recalled: int = constant(3)
     """The number of times a note must have been found or given, …"""
     min_questions: int = constant(2)
-    """… for so many different questions."""
+    """… and the number of different questions."""
     min_score: float = constant(0.55)
     """The least `1 - .75 ** (days + questions)`: three days are .58."""
     most_proposed: int = constant(20)

@@ -96,7 +96,7 @@ class Client:
     hooks: ClassVar[Mapping[str, HookEvent]] = {}
     hook_timeout: ClassVar[int] = HOOK_TIMEOUT_S
     remarks: ClassVar[tuple[str, ...]] = ()
-    """What you should know after `install`."""
+    """The remarks for you after `install`."""
     hooks_switch: ClassVar[tuple[str, ...]] = ()
     """The setting whose `false` switches all hooks off."""
     tolerates: ClassVar[str] = "commas"

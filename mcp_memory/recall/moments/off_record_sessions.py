@@ -23,7 +23,7 @@ MOST_BYTES = 100_000
 """The most bytes of each of the two files: some thousand requests."""
 
 LASTS = timedelta(days=1)
-"""The time after which a session without a new prompt is over, so its client's searches may be kept again."""
+"""The time without a new prompt after which a session counts as ended, so its client's searches may be kept again."""
 
 _LASTING = OffRecord.NEXT | OffRecord.SESSION
 _START = datetime.min.replace(tzinfo=UTC)

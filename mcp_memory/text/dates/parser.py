@@ -17,7 +17,7 @@ class ParsedDate(NamedTuple):
 def parse_phrase(
     phrase: str, now: datetime, leans: Leans, languages: Sequence[str], *, is_day_first: bool
 ) -> ParsedDate | None:
-    """Parse a whole phrase; return None if it is no date. `leans`: whether a weekday is the last or the next.
+    """Parse a whole phrase; return None if it isn't a date. `leans`: whether a weekday is the last or the next.
     `is_day_first`: whether `1.2.` is in February."""
     from dateparser.date import DateDataParser
 
