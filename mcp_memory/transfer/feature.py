@@ -57,7 +57,7 @@ def build(core: Core) -> Feature:
     async def export_notes(request: ExportRequest) -> Payload:
         """List a page of notes. The files are read by the command that asked."""
         found, further = await transfer.list_notes(request.after)
-        return {"home": core.vault.layout.home, "notes": list(map(note_facts, found)), "next": further}
+        return {"notes": list(map(note_facts, found)), "next": further}
 
     async def remember_taught(request: TaughtRequest) -> Payload:
         await in_thread(partial(taught.add, Path(request.file)), what="remembering the file")

@@ -3,13 +3,13 @@ valid on every system. Pure."""
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mcp_memory.models import IMPORTED
 from mcp_memory.storage.path_rules import beside, fold, is_note, portable, portable_path
 from mcp_memory.text.markdown.frontmatter import split_head
-from mcp_memory.text.markdown.links import Link, find_links, resolve
+from mcp_memory.text.markdown.links import find_links
 from mcp_memory.transfer.item import ImportItem, ImportSource
 
 
@@ -40,47 +40,25 @@ def place_items(items: Sequence[ImportItem]) -> dict[str, str]:
     return free_paths({item.key: portable_path(item.path) for item in items})
 
 
-def find_item_links(items: Iterable[ImportItem]) -> dict[str, list[Link]]:
-    """Return the links of each item by its key."""
-    return {item.key: find_links(item.text, split_head(item.text).body_start) for item in items}
-
-
-def add_aliases(
-    items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]
-) -> list[ImportItem]:
+def add_aliases(items: Sequence[ImportItem], places: Mapping[str, str]) -> list[ImportItem]:
     """Add aliases for the names, other than the file's, that wikilinks use, because programs follow such links by
     alias."""
-    wanted = {_named(link) for found in links.values() for link in found if link.kind == "wiki"}
+    used = {name for item in items for name in _wikilink_names(item.text)}
     found: list[ImportItem] = []
     for item in items:
         file = _stem(places[item.key])
-        names = [name for name in (*item.names, _name(item.path)) if name.casefold() in wanted and _stem(name) != file]
+        names = [name for name in (*item.names, _name(item.path)) if name.casefold() in used and _stem(name) != file]
         if names := list(dict.fromkeys(names)):
             item = replace(item, added={**item.added, "aliases": names})  # noqa: PLW2901 -- the same note, better known
         found.append(item)
     return found
 
 
-def count_dead_links(items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> int:
-    """Count the links to notes that aren't imported, or are imported under another path."""
-    here = {places[item.key] for item in items}
-    names = {_stem(path) for path in here}
-    names |= {alias.casefold() for item in items for alias in item.added.get("aliases", ())}
-    dead = 0
-    for key, found in links.items():
-        for link in found:
-            if link.kind == "wiki":
-                name = _named(link)
-                dead += bool(name) and name not in names and _stem(name) not in names
-            elif not link.target.startswith("#"):
-                target = resolve(link.target, places[key])
-                dead += target is not None and target not in here
-    return dead
-
-
-def _named(link: Link) -> str:
-    """Return the name that a wikilink uses, case-folded."""
-    return link.target.partition("#")[0].strip().casefold()
+def _wikilink_names(text: str) -> Iterator[str]:
+    """Yield the names that the text's wikilinks use, case-folded."""
+    for link in find_links(text, split_head(text).body_start):
+        if link.kind == "wiki":
+            yield link.target.partition("#")[0].strip().casefold()
 
 
 def _in_known_folders(path: str, known: dict[str, str]) -> str:

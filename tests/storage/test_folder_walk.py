@@ -11,7 +11,6 @@ import pytest
 
 from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.storage.folder_walk import walk
-from mcp_memory.transfer.odd_names import find_odd
 
 LEVELS = 400
 """Fewer than Python's usual limit of recursion, since pytest removes the folders again."""
@@ -51,6 +50,5 @@ def test_what_is_taken_out_is_not_entered_and_what_is_gone_is_skipped(tmp_path: 
     assert list(walk(tmp_path / "none")) == []
 
 
-def test_transcripts_and_odd_names_in_deep_folders_are_found(deep: Path) -> None:
+def test_transcripts_in_deep_folders_are_found(deep: Path) -> None:
     assert len(TranscriptPaths({"codex": str(deep)}).list_transcripts("codex")) == 1
-    assert find_odd(deep, ()) == {}

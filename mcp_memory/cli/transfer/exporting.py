@@ -18,22 +18,17 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.settings.settings import Settings
 from mcp_memory.storage import open_storage
-from mcp_memory.text.escape_invisible import printable
 from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import MAP
-from mcp_memory.transfer.formats import archive, jsonl, markdown_book
+from mcp_memory.transfer.formats import archive, jsonl
 from mcp_memory.transfer.formats.archive import PROJECTS, ArchivedFile
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.item import SkippedItem
-from mcp_memory.transfer.odd_names import find_odd, read_odd
 from mcp_memory.vault.marker import MARKER, README, home_of
 from mcp_memory.vault.succession.retirement import remove_entry
 
-FORMATS = {".jsonl": "jsonl", ".md": "book", ".tar": "tar"}
+FORMATS = {".jsonl": "jsonl", ".tar": "tar"}
 """Maps the end of a file's name to a format."""
-
-_NO_CHAPTERS = frozenset({NoteState.ARCHIVED.value, NoteState.INBOX.value})
 
 
 @click.command()
@@ -47,15 +42,13 @@ def export(cli: CommandContext, form: str | None, target: Path, force: bool, for
 
     \b
     jsonl  one object per note: path, etag, id, title, kind, dates, tags, source … and its text
-    book   one Markdown file to read: MEMORY.md, the topics in the order of their tree, notes by kind, the days
     tar    every note's file with its sha256; the same vault gives the same bytes, and unpacks to a vault
 
     `mcp-memory import` restores tar and jsonl byte for byte. Only notes (.md) are exported, without those of sources.
 
     \b
     mcp-memory export --to ~/backup/memory.tar
-    mcp-memory export --to memory.jsonl --forgotten
-    mcp-memory export --format book --to memory-book.md"""
+    mcp-memory export --to memory.jsonl --forgotten"""
     settings = cli.settings
     if not (settings.vault_path / MARKER).is_file():
         raise no_vault(settings)
@@ -68,7 +61,7 @@ def export(cli: CommandContext, form: str | None, target: Path, force: bool, for
         raise Refused(f"{place} is in the vault", hint="name a file outside it")
     with _new_file(place, force=force) as out:
         writer = _Export(settings, out, forgotten=forgotten)
-        number = {"tar": writer.write_tar, "jsonl": writer.write_jsonl, "book": writer.write_book}[form]()
+        number = writer.write_tar() if form == "tar" else writer.write_jsonl()
     size = place.stat().st_size
     left_out = [{"path": item.path, "why": item.why} for item in writer.left_out]
     report = {"format": form, "to": str(place), "notes": number, "bytes": size, "left_out": left_out}
@@ -107,61 +100,36 @@ class _Export:
         self.left_out: list[SkippedItem] = []
 
     def write_tar(self) -> int:
-        root = self._settings.vault_path
-        listed = self._backend.list().files
-        odd = find_odd(root, listed)
-        carried = {printable(path) for path in odd.values()}
-        self.left_out += [
-            item for item in self._no_notes() if not any(f"{path}/".startswith(f"{item.path}/") for path in carried)
-        ]
-        number = 0
+        root, number = self._settings.vault_path, 0
 
         def files() -> Iterator[ArchivedFile]:
             nonlocal number
-            for path in sorted([*listed, *odd]):
-                if file := self._read_odd(path, odd[path]) if path in odd else self._read(NotePath(path)):
+            for path in sorted(self._backend.list().files):
+                if file := self._read(NotePath(path)):
                     number += 1
                     yield file
 
+        self.left_out += self._no_notes()
         with naming_the_cause(str(root / MARKER)):
             marker = (root / MARKER).read_bytes()
-        archive.write(self._out, marker, files(), text_file.read(root / PROJECTS), odd)
+        archive.write(self._out, marker, files(), text_file.read(root / PROJECTS))
         return number
 
     def write_jsonl(self) -> int:
         self.left_out += self._no_notes()
         number = 0
         with EngineSession(self._settings) as session:
-            _, catalog = _catalog(session)
-            for file, facts in self._files(catalog):
+            for file, facts in self._files(_catalog(session)):
                 more = {key: value for key, value in facts.items() if key not in {"path", "etag"}}
                 self._out.write(jsonl.line(file, more))
                 number += 1
         return number
-
-    def write_book(self) -> int:
-        self.left_out += self._no_notes()
-        with EngineSession(self._settings) as session:
-            folder, catalog = _catalog(session)
-        notes = {facts["path"]: facts for facts in catalog if self._is_chapter(facts, folder)}
-        order = markdown_book.ordered(notes, folder)
-        self._out.write(markdown_book.opening(self._settings.vault_path.name, len(order)).encode())
-        files = self._files([notes[path] for path in order])
-        chapters = (markdown_book.Chapter(file.path, decode(file.data).text or "", facts) for file, facts in files)
-        for text in markdown_book.chapters(chapters, folder, order):
-            self._out.write(text.encode("utf-8", "replace"))
-        return len(order)
 
     def _no_notes(self) -> list[SkippedItem]:
         """Return the files that aren't notes, without the README that every vault gets."""
         root = self._settings.vault_path
         readme = f"{home_of(root)}/{README}".lstrip("/")
         return [item for item in SourceFolder(root, most_bytes=0).tree().left_out if item.path != readme]
-
-    def _is_chapter(self, facts: dict[str, Any], folder: str) -> bool:
-        inner = facts["path"].removeprefix(f"{folder}/") if folder else facts["path"]
-        has_text = facts["shelf"] not in _NO_CHAPTERS and inner != f"topics/{MAP}"
-        return has_text and (self._forgotten or facts["shelf"] != NoteState.DELETED)
 
     def _files(self, catalog: list[dict[str, Any]]) -> Iterator[tuple[ArchivedFile, dict[str, Any]]]:
         """Yield the notes' files as they are on disk now, without forgotten notes unless these are wanted."""
@@ -177,14 +145,6 @@ class _Export:
                 file = _without(file, facts["forgotten"])
             yield file, facts
 
-    def _read_odd(self, path: str, own: str) -> ArchivedFile | None:
-        try:
-            with naming_the_cause(printable(own)):
-                return ArchivedFile(path, read_odd(self._settings.vault_path, own, archive.MOST_FILE_BYTES))
-        except McpMemoryError as error:
-            self.left_out.append(SkippedItem(printable(own), error.message))
-            return None
-
     def _read(self, path: NotePath) -> ArchivedFile | None:
         try:
             return ArchivedFile(path, self._backend.read(path, limit_bytes=archive.MOST_FILE_BYTES).data)
@@ -193,14 +153,14 @@ class _Export:
             return None
 
 
-def _catalog(session: EngineSession) -> tuple[str, list[dict[str, Any]]]:
-    """Return the managed folder, and the facts about each note, ordered by path."""
+def _catalog(session: EngineSession) -> list[dict[str, Any]]:
+    """Return the facts about each note, ordered by path."""
     notes: list[dict[str, Any]] = []
     page = session.ask("export", {})
     while True:
         notes += page["notes"]
         if not page["next"]:
-            return page["home"], notes
+            return notes
         page = session.ask("export", {"after": page["next"]})
 
 

@@ -16,18 +16,14 @@ from mcp_memory.cli.console import Remark, print_status, progress_bar
 from mcp_memory.cli.engine_session import EngineSession
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
-from mcp_memory.errors import PathRefused
 from mcp_memory.projects.projects import Projects, plant_projects
 from mcp_memory.settings.settings import Settings
-from mcp_memory.text.escape_invisible import printable
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.pluralize import counted
 from mcp_memory.transfer import target_paths
 from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.formats import archive, jsonl
-from mcp_memory.transfer.formats.archive import ArchivedFile
 from mcp_memory.transfer.item import OURS, ImportSource, SkippedItem, SourceKind
-from mcp_memory.transfer.odd_names import restore_odd
 from mcp_memory.vault.journals.change_journal import IMPORT
 from mcp_memory.vault.marker import MARKER, home_in, plant
 from mcp_memory.vault.note_file import ALWAYS_LOAD
@@ -81,11 +77,9 @@ def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> di
         source, vault=settings.vault_path, most_bytes=settings.vault.max_note_bytes, project_of=projects.label_of
     )
     places = target_paths.place_items(reading.items)
-    links = target_paths.find_item_links(reading.items)
-    reading = replace(reading, items=target_paths.add_aliases(reading.items, places, links))
-    dead = target_paths.count_dead_links(reading.items, places, links)
+    reading = replace(reading, items=target_paths.add_aliases(reading.items, places))
     rows, run = _run(cli, len(reading.items), lambda batches: batches.import_items(reading, places), dry_run)
-    return _report(source, rows, reading.left_out, dry_run, run) | {"links_to_nothing": dead}
+    return _report(source, rows, reading.left_out, dry_run, run)
 
 
 def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) -> dict[str, Any]:
@@ -93,32 +87,10 @@ def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) ->
     checked = archive.checked(source.root) if source.kind is SourceKind.TAR else None
     if checked and not dry_run and plant(cli.settings.vault_path, checked.marker) and checked.projects:
         plant_projects(cli.settings.vault_path, checked.projects)
-    odd: list[ImportRow] = []
-    if checked:
-        files = _without_odd(checked, cli.settings.vault_path, odd, dry_run)
-    else:
-        files = jsonl.files(source.root, skipped)
+    files = checked.files() if checked else jsonl.files(source.root, skipped)
     rows, run = _run(cli, len(checked.sums) if checked else None, lambda batches: batches.import_files(files), dry_run)
     remarks = _remarks(cli.settings, rows, checked, dry_run)
-    return _report(source, [*rows, *odd], skipped, dry_run, run) | {"remarks": remarks}
-
-
-def _without_odd(
-    checked: archive.Archive, vault: Path, restored: list[ImportRow], dry_run: bool
-) -> Iterator[ArchivedFile]:
-    """Yield the files that the engine takes. Files with names that it doesn't take are restored under these names, and
-    added to `restored`. If the disk can't have such a name, yield the file under its portable name."""
-    for file in checked.files():
-        own = checked.names.get(file.path)
-        if own is None:
-            yield file
-            continue
-        name, why = printable(own), "no tool reads it until it is renamed"
-        try:
-            is_new = dry_run or restore_odd(vault, own, file.data)
-            restored.append(ImportRow(name, name, "new" if is_new else "unchanged", why if is_new else ""))
-        except (OSError, PathRefused):
-            yield file
+    return _report(source, rows, skipped, dry_run, run) | {"remarks": remarks}
 
 
 def _remarks(
@@ -134,10 +106,6 @@ def _remarks(
         found.append(f"the managed folder {names}: notes in it are yours now")
     elif new and not dry_run:
         found.append("these notes are yours; to let agents change those in the managed folder: mcp-memory adopt")
-    for path in new:
-        if checked and path in checked.names:
-            own = printable(checked.names[path])
-            found.append(f"{own} is called {path} here: the disk refuses its name, or has another file there")
     return found
 
 
@@ -199,8 +167,6 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"{row['deed']:<{width}}  {name}{row['path']}" + (f"  ({row['why']})" if row["why"] else "")
     if len(rows) > SHOWN_ROWS:
         yield f"… and {len(rows) - SHOWN_ROWS} more (--json names all)"
-    if links := report.get("links_to_nothing"):
-        yield Remark(f"note: {counted(links, 'link')} to something that is not imported")
     counts = ", ".join(f"{number} {deed}" for deed, number in report["counts"].items()) or "nothing"
     verb = "would import" if report["dry_run"] else "imported"
     yield f"{verb} {report['source']} as {report['kind']}: {counts}, {len(report['left_out'])} left out"

@@ -11,7 +11,7 @@ import os
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -19,7 +19,6 @@ from typing import Any, BinaryIO, cast
 from mcp_memory.errors import PathRefused, Refused
 from mcp_memory.runtime.os_errors import failed
 from mcp_memory.storage.path_rules import is_note, validate_existing
-from mcp_memory.transfer.odd_names import NAMES, parse_names, written
 
 SUMS = "SHA256SUMS"
 MARKER, PROJECTS = ".mcp-memory/vault.toml", ".mcp-memory/projects.toml"
@@ -45,19 +44,11 @@ class ArchivedFile:
     data: bytes
 
 
-def write(
-    out: BinaryIO,
-    marker: bytes,
-    files: Iterable[ArchivedFile],
-    projects: bytes | None = None,
-    names: Mapping[str, str] | None = None,
-) -> None:
-    """Write the files in order of their paths. `projects`: the vault's list of them. `names`: the original paths of
-    files that are stored under another path. Raises OSError."""
+def write(out: BinaryIO, marker: bytes, files: Iterable[ArchivedFile], projects: bytes | None = None) -> None:
+    """Write the files in order of their paths. `projects`: the vault's list of them. Raises OSError."""
     sums: list[str] = []
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8") as tar:
         first = [ArchivedFile(MARKER, marker), *([ArchivedFile(PROJECTS, projects)] if projects else [])]
-        first += [ArchivedFile(NAMES, written(names))] if names else []
         for file in chain(first, files):
             _add(tar, file.path, file.data)
             sums.append(f"{hashlib.sha256(file.data).hexdigest()}  {file.path}\n")
@@ -72,14 +63,12 @@ def is_archive(place: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A checked archive. `sums` are the sha256 of its notes by path; `marker` and `projects` are the vault's. `names`
-    has the original paths of files that are stored under another path."""
+    """A checked archive. `sums` are the sha256 of its notes by path; `marker` and `projects` are the vault's."""
 
     place: Path
     marker: bytes
     sums: Mapping[str, str]
     projects: bytes | None = None
-    names: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def files(self) -> Iterator[ArchivedFile]:
         """Yield the notes in order, each compared with its sum again. Raises Refused, StorageFailed."""
@@ -94,7 +83,6 @@ def checked(place: Path) -> Archive:
     """Check a whole archive. Raises Refused for anything that `write` wouldn't have made, StorageFailed."""
     found: dict[str, str] = {}
     marker = sums = projects = None
-    names: dict[str, str] = {}
     for path, data in _members(place):
         if path in found or sums is not None:
             raise _refused(place, f"{path} occurs twice, or after {SUMS}")
@@ -106,11 +94,6 @@ def checked(place: Path) -> Archive:
             marker = data
         elif path == PROJECTS:
             projects = data
-        elif path == NAMES:
-            try:
-                names = parse_names(data)
-            except (ValueError, PathRefused) as error:
-                raise _refused(place, f"{NAMES} in it can't be followed") from error
     if sums is None or marker is None:
         raise _refused(place, f"it is cut off, or not an export of ours: {SUMS if sums is None else MARKER} is missing")
     named = dict(_sums(place, sums))
@@ -121,9 +104,8 @@ def checked(place: Path) -> Archive:
         if named[path] != digest:
             raise _refused(place, f"{path} is damaged: its sha256 differs from {SUMS}")
     del found[MARKER]
-    for own in (PROJECTS, NAMES):
-        found.pop(own, None)
-    return Archive(place, marker, found, projects, names)
+    found.pop(PROJECTS, None)
+    return Archive(place, marker, found, projects)
 
 
 def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
@@ -168,7 +150,7 @@ def _content(place: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> byte
 
 
 def _check_name(place: Path, name: str) -> None:
-    if name in {SUMS, MARKER, PROJECTS, NAMES}:
+    if name in {SUMS, MARKER, PROJECTS}:
         return
     try:
         validate_existing(name)
