@@ -31,7 +31,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = COMMANDS.get(ALIASES.get(cmd_name, cmd_name))
+        place = COMMANDS.get(cmd_name)
         if place is None:
             raise click.UsageError(f"No such command {cmd_name!r}: {_suggestion(ctx, cmd_name)}")
         module, _, name = place.partition(":")
@@ -39,6 +39,11 @@ class Commands(click.Group):
 
         command: click.Command = getattr(importlib.import_module(f"mcp_memory.cli.{module}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, [*SHORTCUTS.get(args[0], args[0]).split(" "), *args[1:]])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- likewise
         """Describe the everyday commands and name the others, without importing a command, as click would."""
@@ -123,20 +128,24 @@ def list_commands() -> str:
 
 COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
-ALIASES = {"add": "append"}
-"""The only alias."""
+SHORTCUTS = {
+    "add": "append", "today": "list --today", "inbox": "review", "conflicts": "review --conflicts",
+    "token": "clients token", "commands": "help commands",
+}  # fmt: skip
+"""Words that people guess, and the command that each runs. Words that could mean a change to notes are only answered
+with a suggestion."""
 
 _OTHER_WORDS = {
     "append": "store save remember write note", "search": "find query grep", "recall": "ask",
-    "show": "get read cat view", "list": "ls all notes recent last latest", "list --today": "today",
+    "show": "get read cat view", "list": "ls all notes recent last latest",
     "list --text": "head tail", "list --deleted": "trash bin forgotten deleted",
     "edit": "update change modify set open", "undo": "revert rollback", "forget": "rm remove delete del hide",
     "restore": "unforget undelete unarchive", "archive": "retire over", "erase": "purge wipe",
     "changes": "diff activity log history blame", "stats": "count size usage info",
     "stats --unanswered": "gaps unanswered questions",
     "status": "ps running ping daemon", "doctor": "check health diagnose fix", "doctor --repair": "repair recover",
-    "doctor --reindex": "reindex rebuild sync index", "review": "inbox candidates accept",
-    "review --conflicts": "conflicts contradictions", "links --check": "lint",
+    "doctor --reindex": "reindex rebuild sync index", "review": "candidates accept",
+    "review --conflicts": "contradictions", "links --check": "lint",
     "links --code": "refs references code grounding stale",
     "due": "reminders remind todo tasks promises commitments agenda", "topics": "tree topic",
     "topics rename": "rename", "topics move": "move", "topics merge": "merge", "topics split": "split",
@@ -145,7 +154,7 @@ _OTHER_WORDS = {
     "stop": "kill quit", "start --at-login": "service systemd", "export": "backup dump", "import": "load ingest",
     "install": "connect", "setup": "init", "uninstall": "disconnect", "serve": "run server", "restart": "reload",
     "config": "settings configure options", "help": "man docs guide manual",
-    "help commands": "commands reset", "clients token": "token tokens auth", "clients hooks": "hooks hook-log",
+    "help commands": "reset", "clients token": "tokens auth", "clients hooks": "hooks hook-log",
     "clients plugin": "plugin plugins", "--version": "version",
 }  # fmt: skip
 MEANT = {word: name for name, words in _OTHER_WORDS.items() for word in words.split()}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from mcp_memory.cli.command_tree import ALIASES, COMMANDS, MEANT, list_commands
+from mcp_memory.cli.command_tree import COMMANDS, MEANT, SHORTCUTS, list_commands
 from mcp_memory.cli.console import emit, is_styled, say
 from mcp_memory.cli.options import CommandContext, command_options
 
@@ -51,8 +51,9 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
 def _command_help(root: click.Context, names: tuple[str, ...], pages: list[str]) -> str:
     """Return the help of a command. Raises UsageError for words that name neither a page nor a command."""
     context = root
-    for name in names:
-        is_known = context is not root or name in {*COMMANDS, *ALIASES, *MEANT}
+    meant = SHORTCUTS.get(names[0], names[0]).partition(" --")[0]
+    for name in (*meant.split(" "), *names[1:]):
+        is_known = context is not root or name in {*COMMANDS, *MEANT}
         if near := None if is_known else difflib.get_close_matches(name, pages, n=1):
             raise click.UsageError(f"No page {name!r}: did you mean {near[0]}?")
         command = context.command.get_command(context, name) if isinstance(context.command, click.Group) else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 
 import click
 import pytest
 
-from mcp_memory.cli.command_tree import MEANT, commands
+from mcp_memory.cli.command_tree import MEANT, SHORTCUTS, commands
 from mcp_memory.client.connection import Address
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
@@ -79,17 +80,14 @@ def test_a_tool_is_told_of_tools(served: Place):
         ("ls", "list"),
         ("backup", "export"),
         ("serch", "search"),
-        ("today", "list --today"),
         ("recent", "list"),
         ("open", "edit"),
-        ("conflicts", "review --conflicts"),
         ("unarchive", "restore"),
         ("over", "archive"),
         ("lint", "links --check"),
         ("refs", "links --code"),
         ("log", "changes"),
         ("history", "changes"),
-        ("token", "clients token"),
         ("hooks", "clients hooks"),
         ("plugin", "clients plugin"),
         ("trash", "list --deleted"),
@@ -112,8 +110,22 @@ def test_another_word_for_a_command_leads_to_it(served: Place, word: str, comman
         assert f"did you mean {command}?" in ran.err
 
 
+@pytest.mark.parametrize(("word", "command"), sorted(SHORTCUTS.items()))
+def test_a_shortcut_does_what_its_command_does(served: Place, word: str, command: str):
+    rest = ["Use uv here."] if word == "add" else []
+    short, whole = served.run(word, *rest), served.run(*command.split(), *rest)
+    assert short.code == whole.code == 0, short.err
+    assert bool(short.out) == bool(whole.out)
+    assert served.run("help", word).out
+    assert served.run(word, "--help").out
+
+
+def test_the_open_conflicts_are_a_list_for_scripts(served: Place):
+    assert json.loads(served.run("conflicts", "--json").out)["conflicts"] == []
+
+
 def test_every_command_that_is_suggested_exists():
-    for words in set(MEANT.values()) - {"--version"}:
+    for words in {*MEANT.values(), *SHORTCUTS.values()} - {"--version"}:
         names = [name for name in words.split() if not name.startswith("-")]
         command, parent = commands.get_command(click.Context(commands), names[0]), commands
         for name in names[1:] if names[0] != "help" else ():

@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mcp_memory.cli.command_tree import ALIASES, commands
+from mcp_memory.cli.command_tree import SHORTCUTS, commands
 from mcp_memory.settings.settings import Settings, as_tree
 
 CHECKOUT = Path(__file__).parents[2]
@@ -113,13 +113,10 @@ def test_every_command_line_exists(page: str):
     assert lines or page in {"contributing", "library", "retrieval"}
     for line in lines:
         words = [word for word in re.sub(r"--vault \S+", "", line).split() if not word.isupper()]
+        words[:1] = SHORTCUTS.get(words[0], words[0]).split() if words else []
         command: click.Command = commands
         context = click.Context(commands)
-        while (
-            words
-            and isinstance(command, click.Group)
-            and words[0] in {*command.list_commands(context), *(ALIASES if command is commands else ())}
-        ):
+        while words and isinstance(command, click.Group) and words[0] in command.list_commands(context):
             found = command.get_command(context, words.pop(0))
             assert found
             command = found
