@@ -11,7 +11,8 @@ from mcp_memory.comparison.change_words import OPPOSITES, SWITCHES
 from mcp_memory.comparison.other_value import Contradiction, NoteText, find_contradiction
 from mcp_memory.comparison.sentence import are_apart, differ_within, parse_statement
 from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
-from mcp_memory.text.language.terms import content_words, overlap, words
+from mcp_memory.text.language.terms import content_words, words
+from mcp_memory.text.language.word_overlap import coverage, jaccard
 
 Cosine = Callable[[str, str], float]
 
@@ -75,13 +76,13 @@ class Comparison:
 
     @property
     def shared_words(self) -> float:
-        return overlap(self._old.words, self._new.words)
+        return jaccard(self._old.words, self._new.words)
 
     @property
     def containment(self) -> float:
         """The closeness with which the older text contains the newer text; 0 if it doesn't contain the newer text, or
         lacks one of its numbers, dates and identifiers. Names may be spelled differently."""
-        share = len(self._new.words & self._old.words) / (len(self._new.words) or 1)
+        share = coverage(self._new.words, self._old.words)
         cosine = self._cosine()
         if share < CONTAINED.words and cosine < CONTAINED.cosine:
             return 0.0

@@ -1,7 +1,7 @@
 """Reads due dates of promises, finds promises in daily logs, and finds the promises that you report as kept."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta, tzinfo
 
@@ -17,6 +17,7 @@ from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.note_file import NoteFile
@@ -129,9 +130,13 @@ def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) 
             fitting = [
                 note
                 for note in promises
-                if len(content_words(note.title) & named) >= max(SHARED, SHARED_SHARE * len(named))
+                if _is_about(named, content_words(note.title))
                 and (note.created is None or message.turn.at is None or message.turn.at > note.created)
             ]
             if len(fitting) == 1:  # with two matches, it isn't clear which promise is meant
                 found[sentence.text] = fitting[0]
     return found
+
+
+def _is_about(named: Set[str], title: Set[str]) -> bool:
+    return len(named & title) >= SHARED and coverage(named, title) >= SHARED_SHARE

@@ -22,6 +22,7 @@ from mcp_memory.statements.classifier import likelihood
 from mcp_memory.statements.cues import has_cue
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_overlap import containment, coverage, jaccard
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
@@ -59,7 +60,7 @@ def find_replaced(
     texts = [one.passage.chunk.text.strip() for one in nearest.values()]
     closeness = [one.cosine for one in nearest.values()]
     if not any(closeness):  # no model is loaded
-        closeness = [_likeness(new.text, text) for text in texts]
+        closeness = [containment(content_words(new.text), content_words(text)) for text in texts]
     likelihoods = [
         likelihood("replaces", replacement_features(new.text, text, closeness, at)) for at, text in enumerate(texts)
     ]
@@ -127,18 +128,11 @@ def replacement_features(new: str, old: str, closeness: Sequence[float], at: int
 
     near, changes = closeness[at], has_cue(new.lower(), "change")
     rest = max((one for place, one in enumerate(closeness) if place != at), default=0.0)
-    both = words & known
     return [
         near, near - rest, near * changes, float(changes), float(has_cue(new.lower(), "norm")),
-        _likeness(new, old), len(both) / max(len(words | known), 1), len(both) / max(len(known), 1), float(len(both)),
+        containment(words, known), jaccard(words, known), coverage(known, words), float(len(words & known)),
         *differ(FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER), *differ(FactKind.NAME),
     ]  # fmt: skip
-
-
-def _likeness(new: str, known: str) -> float:
-    """Return the share of the shorter statement's words that the longer statement contains, 0 to 1."""
-    one, two = content_words(new), content_words(known)
-    return len(one & two) / (min(len(one), len(two)) or 1)
 
 
 def outright_replaced(contrary: Sequence[Contrary]) -> Contrary | None:

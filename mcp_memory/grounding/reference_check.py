@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from mcp_memory.grounding.code_repository import CodeRepository, CodeSnapshot
 from mcp_memory.grounding.code_symbols import Symbol, enclosing_symbol, find_symbol
 from mcp_memory.grounding.references import Named
 from mcp_memory.runtime.limited_child import LimitExceeded
+from mcp_memory.text.language.word_overlap import jaccard, runs
 
 UNCOMMITTED = "uncommitted"
-LEAST_ALIKE, LEAST_RENAMED, LEAST_TOKENS = 0.5, 0.75, 20
-"""The minimum share of common code between a symbol and its successor: with the same name, and with another name in the
-same file. A successor with another name needs at least LEAST_TOKENS tokens."""
+LEAST_ALIKE, LEAST_RENAMED, LEAST_TOKENS = 1 / 3, 0.6, 20
+"""The minimum share of common pairs of tokens (Jaccard) of a symbol and its successor: with the same name, and with
+another name in the same file. A successor with another name needs at least LEAST_TOKENS tokens."""
 
 OK, MOVED, CHANGED, GONE = "ok", "moved", "changed", "gone"
 
@@ -114,7 +112,7 @@ def _symbol_now(known: Reference, code: CodeRepository) -> Reference:
         return _as_found(known, there, found, code)
     before = _readable_symbols(code, known.path, code.read_at(known.commit, known.path))
     old = find_symbol(before, known.symbol)
-    tokens = old.tokens if old and old.digest == known.digest else ()
+    pairs = runs(old.tokens if old and old.digest == known.digest else (), 2)
     simple, names = known.symbol.rpartition(".")[2], {one.simple for one in before}
     best: tuple[float, str, Symbol] | None = None
     for path in [*files, *code.changed_with(known.path, known.commit)]:
@@ -122,7 +120,7 @@ def _symbol_now(known: Reference, code: CodeRepository) -> Reference:
             is_namesake = one.simple == simple
             is_new = path in files and one.simple not in names and len(one.tokens) >= LEAST_TOKENS
             least = LEAST_ALIKE if is_namesake else LEAST_RENAMED if is_new else 2.0
-            share = 1.0 if one.digest == known.digest else alike(tokens, one.tokens)
+            share = 1.0 if one.digest == known.digest else jaccard(pairs, runs(one.tokens, 2))
             if share >= least and (best is None or share > best[0]):
                 best = share, path, one
     return _as_found(known, best[1], best[2], code) if best else replace(known, gone=True, changed="")
@@ -150,12 +148,3 @@ def _readable_symbols(code: CodeRepository, path: str, data: bytes | None) -> li
         return [] if data is None else code.list_symbols(path, data)
     except LimitExceeded:
         return []
-
-
-def alike(one: Sequence[bytes], other: Sequence[bytes]) -> float:
-    """Return the share of neighboring token pairs that both have (Dice)."""
-    if not one or not other:
-        return 0.0
-    left, right = Counter(pairwise(one)), Counter(pairwise(other))
-    total = left.total() + right.total()
-    return 2 * (left & right).total() / total if total else 0.0

@@ -1,13 +1,14 @@
 """Record changes on disk that someone made in an editor, with a sync client or git. A sweep finds them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice
 
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.index_rows import IndexedFile
 from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.text.language.word_overlap import coverage, runs
 from mcp_memory.vault.journals.change_journal import DISK, ChangeKind, NoteChange
 from mcp_memory.vault.vault import Vault
 
@@ -21,6 +22,8 @@ MOST_COMPARED = 10_000
 LEAST_ALIKE, LEAST_OF_ONE_FILE = 0.8, 0.5
 """The share of words, in their order, that a note without an id keeps where it was moved and edited at once; less is
 enough for the same file."""
+RUN = 3
+"""The number of words of the runs that are compared."""
 
 Files = Mapping[NotePath, IndexedFile]
 
@@ -99,12 +102,12 @@ def _same_note(
     now = [note for note in came if note.path not in found and _has_no_id(note)]
     if not was or len(was) * len(now) > MOST_COMPARED:
         return found
-    texts = {note.path: _triples(index, note.path) for note in (*was, *now)}
+    texts = {note.path: _runs(index, note.path) for note in (*was, *now)}
     alike = [
         (one.path, other.path)
         for one in now
         for other in was
-        if _share(texts[one.path], texts[other.path])
+        if min(coverage(texts[one.path], texts[other.path]), coverage(texts[other.path], texts[one.path]))
         >= (LEAST_OF_ONE_FILE if _inode(one.signature) == _inode(other.signature) else LEAST_ALIKE)
     ]
     claims = Counter(path for pair in alike for path in pair)
@@ -120,10 +123,5 @@ def _inode(signature: str) -> str:
     return signature.partition("-")[0]
 
 
-def _triples(index: Index, path: NotePath) -> Counter[tuple[str, ...]]:
-    words = [word for passage in index.passages(path) for word in passage.chunk.text.split()]
-    return Counter(zip(words, words[1:], words[2:], strict=False))
-
-
-def _share(one: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]]) -> float:
-    return (one & other).total() / max(one.total(), other.total(), 1)
+def _runs(index: Index, path: NotePath) -> Set[object]:
+    return runs([word for passage in index.passages(path) for word in passage.chunk.text.split()], RUN)

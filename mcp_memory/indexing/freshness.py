@@ -17,7 +17,8 @@ from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig, cut
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.language.terms import content_words, overlap
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_overlap import jaccard
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.marks.set_aside import original_of
@@ -218,7 +219,7 @@ class _Changed:
         if old.note.is_log:
             return []
         words = content_words(text)
-        shared = ((overlap(words, content_words(chunk.text)), at) for at, chunk in enumerate(chunks))
+        shared = ((jaccard(words, content_words(chunk.text)), at) for at, chunk in enumerate(chunks))
         return [(share, at) for share, at in shared if share >= SIMILAR]
 
     def _stands(self, old: Passage) -> bool:

@@ -19,7 +19,7 @@ from mcp_memory.models import NotePath, Passage
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, merge
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.escape_invisible import QUOTED, in_line, quoted, visible
-from mcp_memory.text.language.terms import overlap
+from mcp_memory.text.language.word_overlap import jaccard
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MOST_NAMED = 10
@@ -105,7 +105,7 @@ def varied(passages: Iterable[Passage]) -> Iterator[Passage]:
     copies: list[Passage] = []
     for passage in passages:
         words = frozenset(passage.chunk.text.lower().split())
-        if len(words) >= _COMPARED and sum(overlap(words, others) >= _ALIKE for others in earlier) >= _COPIES:
+        if len(words) >= _COMPARED and sum(jaccard(words, others) >= _ALIKE for others in earlier) >= _COPIES:
             copies.append(passage)
         else:
             earlier.append(words)

@@ -10,12 +10,16 @@ from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, PrivateMarks
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
 from mcp_memory.vault.note_file import NoteFile, content_hash, find_entry
 from mcp_memory.vault.succession.entry_marks import entry_record, has_private_lines, private_entries
 
 MAX_LABEL_CHARS = 100
+
+TITLE_KNOWN = 0.5
+"""The share of a title's words in text and path from which the title isn't repeated: paths are made of titles."""
 
 PLAIN_KIND = "note"
 """The kind that isn't named, to save room."""
@@ -125,12 +129,11 @@ class Excerpt:
         return " ".join(filter(None, facts)) + (self._label(title, path) if self.is_whole else self.place()) + remark
 
     def _label(self, label: str, path: str) -> str:
-        """Return a title or heading, unless the text or path repeats its words. Half of a title's words are enough,
-        since paths are made of titles."""
+        """Return a title or heading, unless the text or path repeats its words."""
         title = _ANCHOR.sub("", label)
         words = content_words(title)
-        new = words - content_words(f"{self.text} {path}")
-        is_known = 2 * len(new) <= len(words) if path and label == self.note.title else not new
+        least = TITLE_KNOWN if path and label == self.note.title else 1.0
+        is_known = not words or coverage(words, content_words(f"{self.text} {path}")) >= least
         return "" if is_known else f" {in_quotes(title[:MAX_LABEL_CHARS])}"
 
 

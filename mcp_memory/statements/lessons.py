@@ -10,11 +10,14 @@ from mcp_memory.statements.candidate import Candidate, StatementKind, make_title
 from mcp_memory.statements.language import introduces
 from mcp_memory.statements.statement_rules import says_it_works
 from mcp_memory.statements.user_sentences import user_sentences
+from mcp_memory.text.language.word_overlap import coverage
 
 CONFIRMED, SUCCEEDED = 0.8, 0.5
 """Scores: you confirm that it works, or the same tool succeeded after a change or a remark."""
 PATIENCE = 2
 """The number of your messages without a mention of an error after which the error is dropped."""
+REPEATED_CALL = 0.5
+"""The share of a failed call's words in another call of the same tool, from which it is the same attempt."""
 MAX_ERROR_CHARS, MAX_REMEDY_CHARS, MAX_CHANGE_CHARS = 300, 400, 1200
 MOST_CHANGES = 3
 """The most changes before the success that are quoted, latest last."""
@@ -92,7 +95,7 @@ def _follow(trouble: _Trouble, message: TranscriptMessage) -> None:
 def _is_like(call: str, before: str) -> bool:
     """Return whether a call repeats a failed call: the same program, or most of its words."""
     new, old = call.split(), before.split()
-    return bool(new) and (new[0] == old[0] or 2 * len({*new} & {*old}) >= len({*old}))
+    return bool(new) and (new[0] == old[0] or coverage({*old}, {*new}) >= REPEATED_CALL)
 
 
 def _call(message: TranscriptMessage) -> str:

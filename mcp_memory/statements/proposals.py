@@ -9,13 +9,13 @@ from mcp_memory.statements.cues import PROPOSAL, patterns
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.conversation.own_words import MASK
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_overlap import REPEATED, coverage
 
 HasRead = Callable[[str], bool]
 """Returns whether the assistant has read a statement in its session."""
 
 LEAST_REPEATED = 2
 """The minimum number of content words of a repetition; fewer words occur in any text."""
-REPEATED_SHARE = 0.8
 SHORT_QUESTION = 5
 QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
 """The least words of a quotation, and the least content words of the sentence around it. A sentence with fewer words of
@@ -73,7 +73,7 @@ def repeats(statement: str, texts: Iterable[str]) -> bool:
         if plain in " ".join(folded.split()):
             return True
         parts = [*_SENTENCE_ENDS.split(text), *_SENTENCE_ENDS.split(" ".join(text.split()))]
-        if any(len(words & content_words(part)) >= REPEATED_SHARE * len(words) for part in parts):
+        if any(coverage(words, content_words(part)) >= REPEATED for part in parts):
             return True
     return False
 

@@ -18,7 +18,8 @@ from mcp_memory.statements.language import introduces
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import content_words, overlap
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_overlap import jaccard
 
 ASKED, DECIDED, CHANGED, LEFT_OPEN = "Asked", "Decided", "Changed", "Left open"
 MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES, MOST_CHARS = 184, 30, 8, 90
@@ -26,8 +27,8 @@ MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES, MOST_CHARS = 184, 30, 8, 90
 of a command."""
 LEAST_ASKED = 3
 """The minimum number of questions for a summary of a session that only answered questions."""
-REPEATED = 0.6
-"""The Jaccard overlap of content words from which two points are the same."""
+SAME_POINT = 0.6
+"""The share of common content words (Jaccard) from which two points are the same."""
 
 
 class Point(NamedTuple):
@@ -50,7 +51,7 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
     def add(part: str, text: str, offset: int, note: NoteId | None = None) -> None:
         new, plain = content_words(text), text.split()
         known = [content_words(point.text) for points in parts.values() for point in points]
-        if new and not any(overlap(new, words) >= REPEATED or new <= words for words in known):
+        if new and not any(jaccard(new, words) >= SAME_POINT or new <= words for words in known):
             short = plain if len(plain) <= MOST_WORDS else [*plain[:MOST_WORDS], "…"]
             parts[part].append(Point(" ".join(short), offset, note))
 

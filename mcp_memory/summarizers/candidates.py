@@ -15,6 +15,7 @@ from mcp_memory.text.language.clauses import defined_by, is_question
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import Sentence, sentences
 from mcp_memory.text.language.terms import content_words, fold
+from mcp_memory.text.language.word_overlap import REPEATED, coverage
 from mcp_memory.text.language.word_runs import is_unspaced
 from mcp_memory.text.markdown.inline_text import is_harmless
 
@@ -31,8 +32,6 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 """The start of a title that names the question of its note instead of the answer."""
-RESTATED = 0.8
-"""The share of its words in the note's title from which a sentence repeats the title."""
 
 
 class Idf:
@@ -80,7 +79,7 @@ def candidates_of(sources: Sequence[SummarySource], *, with_titles: bool) -> Ite
             yield SummaryCandidate(title, number, 0, stated, is_title=True)
         for sentence, speaker in zip(found, _speakers(found), strict=True):
             words = content_words(sentence.text)
-            if words and words not in seen and len(words & stated) < RESTATED * len(words):
+            if words and words not in seen and coverage(words, stated) < REPEATED:
                 seen.add(words)
                 place = sentence.place + (1 if stated else 0)
                 yield SummaryCandidate(f"{speaker}{sentence.text}", number, place, words)
@@ -102,7 +101,7 @@ def _statement(title: str) -> str:
 
 def _is_repeated(stated: frozenset[str], common: Counter[str]) -> bool:
     """Return whether other titles contain most of its words, as in a series of "Weekly status report of …"."""
-    return sum(common[word] > 1 or word.isdigit() for word in stated) >= RESTATED * len(stated)
+    return sum(common[word] > 1 or word.isdigit() for word in stated) >= REPEATED * len(stated)
 
 
 def _is_told(stated: frozenset[str], title: str, found: Sequence[Sentence]) -> bool:
@@ -111,7 +110,7 @@ def _is_told(stated: frozenset[str], title: str, found: Sequence[Sentence]) -> b
     The sentence repeats the title, which may have been derived from it before an edit; or it adds a number, date or
     identifier that the title lacks. A title that defines its subject isn't made redundant by an added value."""
     words = (content_words(each.text) for each in found)
-    is_said = any(len(stated & each) >= RESTATED * len(stated) for each in words)
+    is_said = any(coverage(stated, each) >= REPEATED for each in words)
     only_names = not _has_value(title) and not defined_by(title)
     return is_said or (only_names and any(_has_value(each.text) for each in found[:1]))
 

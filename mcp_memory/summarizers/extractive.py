@@ -26,6 +26,7 @@ from mcp_memory.text.language.clauses import defined_by, is_question, is_seconda
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.terms import content_words, folded
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
+from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 NAME = "extractive"
@@ -46,6 +47,10 @@ LEAST_GIST = 2
 MOST_QUESTIONS = 5
 MOST_LEAD_WORDS = 7
 """The most words of a note's title that is placed before a sentence."""
+NAMED = 0.5
+"""The share of a title's words from which a sentence needs no title before it."""
+SETTLED, LEAST_SETTLED = 1 / 3, 2
+"""The share and number of a question's telling words in a later source that settles the question."""
 VAGUE = 0.3
 """The weight of a word that names no subject, so that greetings and praise lose. With 1, groups of notes keep fewer of
 the facts that questions ask for; with 0, single conversations do."""
@@ -125,8 +130,8 @@ def _listed(chosen: Sequence[SummaryCandidate], gist: Sequence[SummaryCandidate]
 def _lead(candidate: SummaryCandidate, request: SummaryRequest) -> str:
     title = plain_title(request.sources[candidate.source].title).rstrip(".…")
     named = content_words(title)
-    is_short = 0 < len(title.split()) <= MOST_LEAD_WORDS
-    return f"{title}: " if is_short and 2 * len(named & candidate.words) < len(named) else ""
+    is_short = len(title.split()) <= MOST_LEAD_WORDS
+    return f"{title}: " if named and is_short and coverage(named, candidate.words) < NAMED else ""
 
 
 def _in_order(candidate: SummaryCandidate) -> tuple[int, int]:
@@ -172,15 +177,15 @@ def _by_rank(candidates: Sequence[SummaryCandidate]) -> list[SummaryCandidate]:
 
 
 def _is_settled(question: SummaryCandidate, candidates: Sequence[SummaryCandidate]) -> bool:
-    """Return whether a later source has a third of the question's words, apart from words that most sources have."""
+    """Return whether a later source has enough of the question's words, apart from words that most sources have."""
     count = len({candidate.source for candidate in candidates})
     rare = set[str]()
     for word in question.words:
         sources = {candidate.source for candidate in candidates if word in candidate.words}
         if len(sources) <= max(2, count // 2):
             rare.add(word)
-    later = (candidate.words & rare for candidate in candidates if candidate.source > question.source)
-    return any(3 * len(shared) >= len(rare) and len(shared) > 1 for shared in later)
+    later = (candidate.words for candidate in candidates if candidate.source > question.source)
+    return any(coverage(rare, words) >= SETTLED and len(rare & words) >= LEAST_SETTLED for words in later)
 
 
 def _choose(candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest) -> list[int]:

@@ -12,6 +12,7 @@ from itertools import takewhile
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, LlmReply, Prompt, Summary
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import content_words, words
+from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 
@@ -53,19 +54,23 @@ def judge(reply: LlmReply, prompt: Prompt, by: str) -> Summary | AnswerFlaw:
         return flaw
     if _REFUSAL.match(text):
         return AnswerFlaw.REFUSED
-    if _shared(text, prompt) < LEAST_SHARED:
+    known = content_words(prompt.material)
+    if coverage(content_words(text), known) < LEAST_SHARED:
         return AnswerFlaw.UNRELATED
     if count_tokens(text) > prompt.budget_tokens:
         return AnswerFlaw.TOO_LONG
-    title = title if _is_title(title, prompt) and _shared(title, prompt) >= LEAST_SHARED else ""
+    title = title if _is_title(title, prompt) and coverage(content_words(title), known) >= LEAST_SHARED else ""
     if not prompt.is_page:
         return Summary(title, text, by)
     lines = [line.strip() for line in text.split("\n")]
     gist = list(takewhile(lambda line: not _ITEM.match(line), lines))
     questions = [found[1] for line in lines if (found := _OPEN.match(line))]
     rest = [line for line in lines[len(gist) :] if not _OPEN.match(line)]
-    fitting = {source: label for source, label in labels.items()
-               if len(label.split()) <= MOST_TITLE_WORDS and _shared(label, prompt) >= LEAST_SHARED}  # fmt: skip
+    fitting = {
+        source: label
+        for source, label in labels.items()
+        if len(label.split()) <= MOST_TITLE_WORDS and coverage(content_words(label), known) >= LEAST_SHARED
+    }
     return Summary(title, "\n".join(rest).strip(), by, "\n".join(filter(None, gist)), questions, fitting)
 
 
@@ -110,11 +115,6 @@ def _without_headings(text: str) -> str:
             pieces += [text[done : block.start], f"\n**{words_of_it}**\n" if words_of_it else ""]
             done = block.end
     return _GAPS.sub("\n\n", "".join([*pieces, text[done:]]))
-
-
-def _shared(text: str, prompt: Prompt) -> float:
-    meaningful = content_words(text)
-    return len(meaningful & content_words(prompt.material)) / len(meaningful) if meaningful else 0.0
 
 
 def _is_title(title: str, prompt: Prompt) -> bool:

@@ -156,11 +156,6 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(fold(word) for word in words(text) if word not in STOP_WORDS)
 
 
-def overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the Jaccard similarity of two sets of words, 0 to 1; 0 for two empty sets."""
-    return len(one & other) / len(one | other) if one or other else 0.0
-
-
 def topic_asked_about(question: str) -> frozenset[str]:
     """Return the folded words of the topic in a question such as "what do we know about the Japan trip?"; empty for a
     more specific question."""

@@ -10,6 +10,7 @@ from typing import Literal
 
 from mcp_memory.errors import NotFound, PathRefused, Refused
 from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.vault.draft import WriteResult
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
@@ -23,6 +24,8 @@ the entry. `missing`: the entry went while other things changed, perhaps on purp
 the same. `unanswered`: the append was cut short."""
 
 SERIOUS: frozenset[Why] = frozenset({"overwritten", "missing"})  # reported to the user
+EDITED = 0.5
+"""The share of its words above which another entry is taken for an edit of this one."""
 SHOWN_CHARS = 60
 
 _Seen = tuple[str | None, tuple[JournaledAppend, ...]]  # a file's signature (None: no file), its lines in the journal
@@ -148,7 +151,7 @@ def _why(added: JournaledAppend, undone: bool, text: str, others: Sequence[set[s
     if undone or added.fate is AppendOutcome.OVERWRITTEN:
         return "overwritten"
     words = _words(text)
-    return "edited" if any(2 * len(words & other) > len(words) for other in others) else "missing"
+    return "edited" if any(coverage(words, other) > EDITED for other in others) else "missing"
 
 
 def _words(entry: str) -> set[str]:
