@@ -105,7 +105,7 @@ class NoteRecord:
     session: str | None = None
     source: str | None = None
     created: datetime | None = None
-    updated: datetime | None = None  # aware; a daily log's day at midnight. `updated or created` is the note's date
+    updated: datetime | None = None  # aware; a daily log's day at midnight
     expires_at: datetime | None = None
     always_load: bool = False  # its folder or its head asks for it; anyone may have written a head: ask the Provenance
     content_hash: str = ""  # sha256 of the body without outer white space; equal for equal content
@@ -115,6 +115,21 @@ class NoteRecord:
     supersedes: tuple[NoteId, ...] = ()  # the notes that it claims to replace
     superseded_by: tuple[NoteId, ...] = ()  # the notes that replaced it, the latest last; some may be forgotten
     superseded_at: datetime | None = None  # since when it is superseded; None if it isn't, or is active again
+
+    @property
+    def date(self) -> datetime | None:
+        """The time of its last change, or else when it was made."""
+        return self.updated or self.created
+
+    @property
+    def first_date(self) -> datetime | None:
+        """The time when it was made, or else of its last change."""
+        return self.created or self.updated
+
+    @property
+    def day(self) -> str | None:
+        """The day of its `date`, in ISO 8601."""
+        return self.date.date().isoformat() if self.date else None
 
     @property
     def counts_until(self) -> datetime | None:
@@ -241,7 +256,7 @@ class Filters:
 
     def admits(self, note: NoteRecord) -> bool:
         """Return whether a note passes; every index engine must decide the same."""
-        date, prefix = note.updated or note.created, self.path_prefix
+        date, prefix = note.date, self.path_prefix
         return (
             note.state in self.states
             and (not prefix or any(is_below(note.path, spelling) for spelling in unicode_forms(prefix)))

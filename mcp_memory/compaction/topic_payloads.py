@@ -91,8 +91,7 @@ def dropped_payload(topic: Topic, vault: Vault) -> Payload:
 
 
 def note_payload(note: NoteRecord) -> Payload:
-    date = _day(note.updated or note.created)
-    return {"id": note.id, "path": note.path, "title": note.title, "kind": note.kind, "date": date}
+    return {"id": note.id, "path": note.path, "title": note.title, "kind": note.kind, "date": note.day}
 
 
 def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload:

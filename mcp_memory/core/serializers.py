@@ -28,10 +28,9 @@ def tombstone_payload(stone: Tombstone) -> Payload:
 
 
 def listed_payload(note: NoteRecord, now: datetime) -> Payload:
-    at = note.updated or note.created
     facts = {name: getattr(note, name) for name in ("id", "path", "title", "kind", "project")}
     named = {"client": client_of(note), "status": note.status(now), "private": note.is_private}
-    return {**facts, "tags": note.all_tags, "date": at and at.isoformat(timespec="seconds"), **named}
+    return {**facts, "tags": note.all_tags, "date": note.date and note.date.isoformat(timespec="seconds"), **named}
 
 
 def search_payload(result: SearchResult) -> Payload:

@@ -185,7 +185,7 @@ class Grounder:
         if old and old.words == words:
             return replace(old, path=record.path, references=tuple(check(one, code) for one in old.references))
         named = find_references(text.replace(f"{code.top}/", ""), listed)
-        written = record.updated or record.created
+        written = record.date
         commit = None
         if named and written and not is_now and written.date() < self.clock().date():
             commit = code.commit_before(

@@ -175,7 +175,7 @@ def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedText | None
     marks = [str(mark) for mark in note.meta.get("compatible_with", ())]
     if not note.is_log:
         own = NoteText(text, note.title, note.kind, note.project)
-        return StatedText(note.id, note.path, own, note.updated or note.created, frozenset(marks), note.is_foreign)
+        return StatedText(note.id, note.path, own, note.date, frozenset(marks), note.is_foreign)
     if entry is None or entry_record(note, entry).state is not NoteState.ACTIVE:
         return None
     headings = [(head, match["title"]) for head in first.chunk.headings if (match := _HEADING.match(head))]

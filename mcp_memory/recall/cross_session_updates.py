@@ -98,8 +98,7 @@ class CrossSessionUpdates:
 def _named(passage: Passage, stored: StoredNote) -> str:
     note = passage.note
     title = logs.without_author(passage.chunk.headings[-1]) if note.is_log and passage.chunk.headings else note.title
-    when = note.updated or note.created
-    day = f"{when.date().isoformat()}, " if when else ""
+    day = f"{note.day}, " if note.day else ""
     return f"{in_quotes(_cut(title, TITLE_CHARS))} ({day}by {in_line(stored.author)})"
 
 

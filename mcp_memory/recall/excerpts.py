@@ -102,9 +102,9 @@ class Excerpt:
 
     def day_and_time(self) -> tuple[str, str]:
         """Return the day and time of the note or log entry: `2026-11-03` and `13:20`, or empty where unknown."""
-        when = self.note.updated or self.note.created
+        when = self.note.date
         clock = f"{when:%H:%M}" if when and when.time() != time() else ""
-        return when.date().isoformat() if when else "", self.time or clock
+        return self.note.day or "", self.time or clock
 
     def place(self) -> str:
         """The lines, behind a colon, and their subject if it is named above them."""

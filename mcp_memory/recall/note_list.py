@@ -52,7 +52,7 @@ def newest_notes(
 
 def date_of(note: NoteRecord) -> datetime:
     """Return the note's date; a note without a date comes before all others."""
-    return note.updated or note.created or datetime.min.replace(tzinfo=UTC)
+    return note.date or datetime.min.replace(tzinfo=UTC)
 
 
 def client_of(note: NoteRecord) -> str:

@@ -126,7 +126,7 @@ class SessionStart:
         wanted = wanted if kinds else replace(wanted, kinds_out=frozenset({COMMITMENT}))
         found = self.index.notes(wanted, limit=MOST_STANDING if kinds else MOST_READ)
         below_home = self.vault.layout.below_home
-        dated = [note for note in found if not note.is_log and (note.updated or note.created or kinds)]
+        dated = [note for note in found if not note.is_log and (note.date or kinds)]
         return [note.path for note in dated if below_home(note.path) is not None]
 
     def _excerpts(self, path: NotePath) -> list[Excerpt]:

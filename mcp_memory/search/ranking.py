@@ -220,11 +220,10 @@ def _date(passage: Passage) -> str | None:
     """Return the day and time of a log entry; the day of the last change of another note."""
     if day := is_log_path(passage.note.path):
         return f"{day.isoformat()} {passage.chunk.time}" if passage.chunk.time else day.isoformat()
-    when = passage.note.updated or passage.note.created
-    return when.date().isoformat() if when else None
+    return passage.note.day
 
 
 def _order(row: WeightedRow) -> tuple[float, int, float, str, int]:
     note = row.passage.note
-    when = note.updated or note.created
+    when = note.date
     return -round(row.score, 6), rank_of(note), -when.timestamp() if when else 0.0, note.path, row.passage.ordinal

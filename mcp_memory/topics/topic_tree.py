@@ -77,7 +77,7 @@ class Topic:
     @property
     def span(self) -> tuple[datetime | None, datetime | None]:
         """The first and last dates of the notes in it and below."""
-        dates = [when for topic in self.walk() for note in topic.leaves if (when := note.created or note.updated)]
+        dates = [when for topic in self.walk() for note in topic.leaves if (when := note.first_date)]
         return min(dates, default=None), max(dates, default=None)
 
     @property
@@ -183,8 +183,7 @@ def build_tree(
 
 def age_of(note: NoteRecord) -> tuple[str, NotePath]:
     """Return a key that sorts notes by age."""
-    when = note.created or note.updated
-    return when.astimezone(UTC).isoformat() if when else "", note.path
+    return note.first_date.astimezone(UTC).isoformat() if note.first_date else "", note.path
 
 
 def place_notes(tree: Sequence[Topic], fresh: Sequence[NoteRecord], root: str) -> dict[str, NoteRecord]:
@@ -224,10 +223,8 @@ def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
 
 
 def note_child(note: NoteRecord) -> PageChild:
-    when = note.created or note.updated
-    return PageChild(
-        note.id, note.path, note.title, f"{note.content_hash} {note.title}", earliest=when, latest=when, kind=note.kind
-    )
+    when, covers = note.first_date, f"{note.content_hash} {note.title}"
+    return PageChild(note.id, note.path, note.title, covers, earliest=when, latest=when, kind=note.kind)
 
 
 def topic_child(topic: Topic) -> PageChild:

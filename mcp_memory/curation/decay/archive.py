@@ -96,7 +96,7 @@ def find_over(
         kept = note.is_log or note.kind == COMMITMENT or note.path == MEMORY or note.is_foreign
         if kept or note.state not in {NoteState.ACTIVE, NoteState.ARCHIVED} or not archive_path(note.path, layout):
             continue
-        use, end, at = uses.get(note.id, NoteUse()), note.counts_until, note.updated or note.created
+        use, end, at = uses.get(note.id, NoteUse()), note.counts_until, note.date
         over = (now - end).days if end else -1
         idle = min([(now.date() - day).days for day in use.used_days], default=(now - at).days if at else -1)
         action = TO_DEMOTE if note.always_load else TO_ARCHIVE

@@ -132,7 +132,7 @@ def _insert_note(connection: sqlite3.Connection, tables: Tables, note: NoteRecor
         "kind": bindable(note.kind),
         "project": None if note.project is None else bindable(note.project),
         "session": None if note.session is None else bindable(note.session),
-        "date": microseconds(note.updated or note.created),
+        "date": microseconds(note.date),
         "expires": microseconds(note.counts_until),
         "content": bindable(note.content_hash),
         "size": size,

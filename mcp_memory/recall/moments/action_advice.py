@@ -176,7 +176,7 @@ def _is_standing(passage: Passage) -> bool:
 def _nearness(passage: Passage) -> tuple[bool, str]:
     """Rank notes of the project before notes without one, and newer notes before older ones."""
     note = passage.note
-    return note_of(passage).project is not None, str(note.updated or note.created or "")
+    return note_of(passage).project is not None, str(note.date or "")
 
 
 def _terms(action: ToolAction) -> Iterable[str]:
