@@ -20,16 +20,14 @@ from select import select
 from typing import Any, TextIO
 from unicodedata import east_asian_width
 
+from mcp_memory.constants import FORGET, SEARCH, TOOLS
 from mcp_memory.text.escape_invisible import visible
 
 _PATH = re.compile(r'memory_recall path=("(?:[^"\\]|\\.)*"|\S+)(?: lines="([0-9-]+)")?')
 _COMMANDS = {
-    "memory_search path=": "mcp-memory search --path ",
-    "memory_forget with restore=true": "mcp-memory restore",
-    "memory_search": "mcp-memory search",
-    "memory_recall": "mcp-memory recall",
-    "memory_append": "mcp-memory append",
-    "memory_forget": "mcp-memory forget",
+    f"{SEARCH} path=": "mcp-memory search --path ",
+    f"{FORGET} with restore=true": "mcp-memory restore",
+    **{tool: tool.replace("memory_", "mcp-memory ") for tool in TOOLS},
     "include_archived=true": "--archived",
     "kind='log'": "--kind log",
 }

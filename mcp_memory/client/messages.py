@@ -4,13 +4,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
+from mcp_memory.constants import RECALL, SEARCH
 from mcp_memory.errors import InvalidInput, McpMemoryError
 
 LISTEN = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
-READS = frozenset({"memory_search", "memory_recall"})
+READS = frozenset({SEARCH, RECALL})
 """The tools that change nothing. All methods but `tools/call` change nothing either."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"

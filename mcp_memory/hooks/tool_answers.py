@@ -4,12 +4,13 @@ gets the notes about its action, a sub-agent the notes about its task."""
 import re
 from typing import Any
 
+from mcp_memory.constants import APPEND, FORGET, TOOLS
 from mcp_memory.core.request_parsing import holds_everywhere, is_session, own_project, takes_project
 from mcp_memory.hooks.action_answers import ACTING, answer_before_action
 from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent
 
-_OWN = re.compile(r"mcp__.+__memory_(append|forget|search|recall)")
+_OWN = re.compile(f"mcp__.+__({'|'.join(TOOLS)})")
 """The names that Claude Code and Codex give our tools. The matcher of `install` contains our server's name too, so
 another server's tool of that name doesn't come here."""
 
@@ -28,12 +29,12 @@ async def _allow(call: HookCall, tool: str) -> bytes:
     if not given.is_shortened:  # otherwise a cut text would be stored
         added: dict[str, Any] = {}
         named = given.tool_input.get("project")
-        project = await call.project() if tool != "forget" and (named or takes_project(given.tool_input)) else None
+        project = await call.project() if tool != FORGET and (named or takes_project(given.tool_input)) else None
         if (named and own_project(named, project) != named) or (
             project and not named and not holds_everywhere(given.tool_input, project)
         ):
             added["project"] = project
-        if tool in {"append", "forget"} and is_session(given.session) and not given.tool_input.get("session"):
+        if tool in {APPEND, FORGET} and is_session(given.session) and not given.tool_input.get("session"):
             added["session"] = given.session
         if added:
             fields["updatedInput"] = {**given.tool_input, **added}

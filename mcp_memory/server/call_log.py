@@ -9,11 +9,10 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from mcp_types import CallToolRequestParams
 
+from mcp_memory.constants import TOOLS
 from mcp_memory.errors import InvalidInput, McpMemoryError
 
 log = logging.getLogger(__name__)
-
-TOOLS = frozenset({"memory_search", "memory_recall", "memory_append", "memory_forget"})
 
 
 class CallLog(Middleware):

@@ -10,6 +10,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from mcp_types import CallToolRequestParams
 
+from mcp_memory.constants import APPEND, FORGET, RECALL, SEARCH
 from mcp_memory.core.argument_types import Field, fields_of, read_arguments
 from mcp_memory.core.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
 from mcp_memory.errors import InvalidInput
@@ -21,10 +22,10 @@ _TARGET = (
 )
 
 _REQUESTS: Mapping[str, tuple[tuple[Field, ...], type[Any]]] = {
-    "memory_search": ((), SearchRequest),
-    "memory_recall": ((), RecallRequest),
-    "memory_append": ((), AppendRequest),
-    "memory_forget": (_TARGET, ForgetRequest),
+    SEARCH: ((), SearchRequest),
+    RECALL: ((), RecallRequest),
+    APPEND: ((), AppendRequest),
+    FORGET: (_TARGET, ForgetRequest),
 }
 """A tool's name → the tool's own fields, and the request whose other fields it accepts."""
 

@@ -7,6 +7,7 @@ from datetime import UTC
 from typing import Any, cast
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.constants import TOOLS
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn, read_turns
 from mcp_memory.text.conversation.off_record import off_record
@@ -22,7 +23,7 @@ _MARK_END = re.compile(r"(?<![0-9a-f])([0-9a-f]{8,64})>>>")
 MOST_OUTPUT_CHARS = 24_000
 """The tool output that is read: six times the output that is kept, with room for a secret at the cut."""
 
-_OURS = ("memory_search", "memory_recall", "memory_get", "memory_append", "memory_forget")
+_OURS = (*TOOLS, "memory_get")
 """Clients put different things before these names."""
 
 WENT_WELL = "ok"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from mcp_memory.constants import TOOLS
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import jsonc, text_file
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent
@@ -19,8 +20,6 @@ from mcp_memory.text.parsed_values import value_at
 
 Scope = Literal["user", "project"]
 
-TOOLS = ("memory_search", "memory_recall", "memory_append", "memory_forget")
-
 HOOK_TIMEOUT_S = 3
 """The time after which a client stops waiting for a hook; ours exit after half a second. Codex allows no more for its
 SessionEnd, and warns at every start if a file asks for more."""
@@ -29,7 +28,7 @@ SERVER = "SERVER"
 ACTIONS = "^(Bash|Edit|MultiEdit|Write|NotebookEdit|apply_patch)$"
 """Matches the tools that change files or run commands."""
 
-OWN_TOOLS = f"^mcp__{SERVER}__memory_(append|forget|recall|search)$"
+OWN_TOOLS = f"^mcp__{SERVER}__({'|'.join(TOOLS)})$"
 """Matches our tools, as Claude Code and Codex name them. The client's name for our server replaces `SERVER`, so another
 server's tools of the same names don't match."""
 
