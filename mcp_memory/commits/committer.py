@@ -1,8 +1,6 @@
 """Commits changed files once the vault has been quiet, and keeps the list of uncommitted files on disk."""
 
 import asyncio
-import json
-import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,32 +13,31 @@ import anyio
 
 from mcp_memory.commits.commit_messages import split_into_commits
 from mcp_memory.commits.config import GitConfig
-from mcp_memory.errors import Busy, McpMemoryError, Refused
+from mcp_memory.errors import Busy, McpMemoryError, Refused, StorageFailed
 from mcp_memory.git.file_changes import FileChange
 from mcp_memory.git.make_commits import CommitResult, commit_files
 from mcp_memory.git.repository import find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import Health
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import append_line, replace_file
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.vault import Vault
-
-log = logging.getLogger(__name__)
 
 
 class UncommittedFiles:
     """Changed files, kept on disk so that a restart commits them. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        self._lines = JsonLines(file, synced=False)
         self._lock = threading.Lock()
         self._wake: Callable[[], None] = lambda: None
         self._number = 0
         self._paths: dict[NotePath, int] = {}
         """Path → number of its latest change."""
-        self._load()
+        with suppress(StorageFailed):
+            self._paths |= {NotePath(str(line["path"])): 0 for line in self._lines.read() if "path" in line}
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -52,10 +49,7 @@ class UncommittedFiles:
             self._number += 1
             self._paths[path] = self._number
             if is_new:
-                try:
-                    append_line(self._file, json.dumps(path).encode(), synced=False)
-                except OSError as error:
-                    log.warning("a change will not be committed after a restart: %s", error.strerror)
+                self._lines.try_append({"path": path})
         self._wake()
 
     def snapshot(self) -> Mapping[NotePath, int]:
@@ -64,31 +58,14 @@ class UncommittedFiles:
             return dict(self._paths)
 
     def settle(self, done: Mapping[NotePath, int]) -> None:
-        """Drop the files that have not changed again. Raises OSError."""
+        """Drop the files that have not changed again. Raises StorageFailed."""
         with self._lock:
             self._paths = {path: number for path, number in self._paths.items() if done.get(path) != number}
-            if self._paths:
-                replace_file(self._file, b"".join(json.dumps(path).encode() + b"\n" for path in self._paths))
-            else:
-                self._file.unlink(missing_ok=True)
+            self._lines.replace({"path": path} for path in self._paths)
 
     def on_change(self, wake: Callable[[], None]) -> None:
         """Set the function that is called in the thread that changed a file."""
         self._wake = wake
-
-    def _load(self) -> None:
-        try:
-            lines = self._file.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            return
-        for line in lines:
-            try:
-                path = json.loads(line)
-            except ValueError:
-                continue  # half a line from a crash: that change was never answered
-            if isinstance(path, str):
-                self._number += 1
-                self._paths[NotePath(path)] = self._number
 
 
 MOST_QUIETS = 6

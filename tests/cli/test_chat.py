@@ -206,4 +206,4 @@ def test_what_is_taken_back_is_kept_in_the_transcript_until_it_is_deleted_elsewh
     chat.say("Always call the new office zanzibar.")
     chat.say("don't remember what I just said")
     assert asked[:3] == [True, True, True], "it is asked again where the first attempt failed"
-    assert chat.file and "zanzibar" not in chat.file.read_text()
+    assert chat.transcript and "zanzibar" not in chat.transcript.file.read_text()

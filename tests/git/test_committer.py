@@ -217,7 +217,7 @@ async def test_what_a_crash_left_is_committed_at_the_next_start(repo: World) -> 
     async with repo.engine(git=QUICK) as engine:
         await clean(engine)
     assert held(repo) == {receipt.path}
-    assert not (repo.state / "uncommitted").exists()
+    assert not (repo.state / "uncommitted").read_bytes()
 
 
 async def test_off_unless_wanted_and_no_error_without_a_repository(repo: World) -> None:

@@ -1,6 +1,5 @@
 """The chat command: talks with a language model that is given what memory holds, and remembers what you say."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -8,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from secrets import token_hex
 from time import time
@@ -25,7 +23,7 @@ from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import ConfigInvalid, McpMemoryError, StorageFailed, SummarizerUnavailable
-from mcp_memory.runtime.private_files import append_line, replace_file
+from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.summarizers.base import Prompt
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.tokens import count_tokens
@@ -145,7 +143,7 @@ class Conversation:
 
     def __post_init__(self) -> None:
         self.id = f"{datetime.now():%Y%m%d-%H%M%S}-{token_hex(3)}"
-        self.file = self.folder / f"{self.id}.jsonl" if self.folder else None
+        self.transcript = JsonLines(self.folder / f"{self.id}.jsonl") if self.folder else None
         self._session = f"chat/{self.id}"
         self._heard = ReaderContext()
         self._start = self._brief()
@@ -168,8 +166,8 @@ class Conversation:
             raise SummarizerUnavailable(f"the answer of {self.llm.name} is {what}", hint="ask for a shorter one")
         self.turns += [("user", text), ("assistant", reply.text)]
         self._write("assistant", reply.text)
-        if self.file:
-            self._ask("capture", files=[str(self.file)])
+        if self.transcript:
+            self._ask("capture", files=[str(self.transcript.file)])
         listed = self._ask("list", session=self.id, project="*")["notes"]
         stored = [note for note in listed if note["id"] not in self._known]
         self._known.update(note["id"] for note in stored)
@@ -202,8 +200,8 @@ class Conversation:
                 return {"help": _HELP}, [*_HELP.splitlines()]
 
     def end(self) -> None:
-        if self.file and self.file.exists():
-            self._ask("emptied", session=self._session, transcript=str(self.file))
+        if self.transcript and self.transcript.file.exists():
+            self._ask("emptied", session=self._session, transcript=str(self.transcript.file))
 
     def prune(self, days: int) -> None:
         """Remove chats that are older than captured sessions may be."""
@@ -218,26 +216,17 @@ class Conversation:
 
     def _write(self, role: str, text: str) -> None:
         """Write a message into the transcript, unless it is off the record."""
-        size = self.file.stat().st_size if self.file and self.file.exists() else 0
-        said = TranscriptMessage(Role(role), Turn(role, text), size)
-        kept, taken_back = on_record([said], self._heard, lambda: [message for message, _ in self._written()])
-        if self.file is None or not (kept or taken_back):
+        written = self.transcript.read() if self.transcript else []
+        *earlier, said = (_message(at, line) for at, line in enumerate([*written, {"role": role, "text": text}]))
+        kept, taken_back = on_record([said], self._heard, lambda: earlier)
+        if self.transcript is None or not (kept or taken_back):
             return
-        self._append(self.file, role, kept[0].turn.text if kept else text)
+        line = {"role": role, "text": kept[0].turn.text if kept else text, "session": self.id}
+        here = os.getcwd()  # noqa: PTH109 -- a string for JSON, as hooks send it
+        self.transcript.append(line | {"at": datetime.now().astimezone().isoformat(), "cwd": here})
         if taken_back:
-            self._capture_take_back(self.file)
-            stays = [line for message, line in self._written() if message.offset not in taken_back]
-            replace_file(self.file, b"".join(stays[:-1]))  # without the request itself
-
-    def _written(self) -> list[tuple[TranscriptMessage, bytes]]:
-        """Return the messages of the transcript, each with its line."""
-        found: list[tuple[TranscriptMessage, bytes]] = []
-        lines = self.file.read_bytes().splitlines(keepends=True) if self.file and self.file.exists() else []
-        for line, end in zip(lines, accumulate(map(len, lines)), strict=True):
-            said = json.loads(line)
-            turn = Turn(said["role"], said["text"])
-            found.append((TranscriptMessage(Role(said["role"]), turn, end - len(line)), line))
-        return found
+            self._capture_take_back(self.transcript.file)
+            self.transcript.replace(line for at, line in enumerate(written) if at not in taken_back)
 
     def _capture_take_back(self, file: Path) -> None:
         """Have everything deleted that was made from the turn before. Until that is done, the request stays in the
@@ -250,12 +239,13 @@ class Conversation:
                 return
         raise StorageFailed(f"what you took back may still be stored: {error}", hint="mcp-memory erase deletes a note")
 
-    def _append(self, file: Path, role: str, text: str) -> None:
-        line = {"role": role, "text": text, "at": datetime.now().astimezone().isoformat(), "session": self.id}
-        append_line(file, json.dumps(line | {"cwd": os.getcwd()}).encode())  # noqa: PTH109 -- a string for JSON, as hooks send it
-
     def _ask(self, operation: str, **arguments: Any) -> Any:
         return self.engine.ask(operation, {name: value for name, value in arguments.items() if value is not None})
+
+
+def _message(at: int, line: Facts) -> TranscriptMessage:
+    """Return a message of the transcript. Its offset is the number of its line."""
+    return TranscriptMessage(Role(line["role"]), Turn(line["role"], line["text"]), at)
 
 
 def _why_line(passage: Mapping[str, Any]) -> str:
