@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,7 +112,8 @@ class Place:
         """`mcp-memory serve` in the foreground of this test, from its first answer on: a fork, but for a wrapper."""
         reading, writing = os.pipe()
         with Path(os.devnull).open("r+b") as nothing, os.fdopen(reading) as printed:
-            process = self._start(["serve", *arguments], wrapper, [nothing.fileno(), nothing.fileno(), writing], more)
+            streams = [nothing.fileno(), nothing.fileno(), writing]
+            process = self.start_process(["serve", *arguments], streams, wrapper=wrapper, **more)
             os.close(writing)
             said = []
             try:
@@ -127,9 +128,10 @@ class Place:
                 process.kill()
                 process.wait(STOP_S)
 
-    def _start(
-        self, arguments: list[str], wrapper: tuple[str, ...], streams: list[int], more: Mapping[str, str]
+    def start_process(
+        self, arguments: Sequence[str], streams: Sequence[int], *, wrapper: tuple[str, ...] = (), **more: str
     ) -> Process:
+        """`mcp-memory ARGUMENTS` with these for standard input, output and error."""
         environ = {**self.environ, **more}
         if not wrapper and can_be_forked(environ):
             return WarmProcess(arguments, streams, environ, self.root)

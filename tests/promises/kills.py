@@ -36,7 +36,7 @@ import anyio
 from mcp_memory.constants import is_setting
 from mcp_memory.errors import NotFound
 from mcp_memory.topics.page import MAP, PAGE
-from tests.daemon.place import Place
+from tests.daemon.place import Place, Process
 from tests.promises import tree_judge
 from tests.promises.filer import SUBJECTS, TOPICS
 from tests.promises.people import People
@@ -122,10 +122,8 @@ class Rounds:
             self._lived(lives, {**order, "way": "engine", "compacts": False, "agents": 0, "undo": []}, None, None)
             undone = order["undo"][-1:]
             command = ["undo", *undone, "--yes"] if undone else ["topics", "compact"]
-            process = subprocess.Popen(
-                self._place.command(*command), env=self._place.environ, cwd=self._place.root,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+            with Path(os.devnull).open("r+b") as nothing:
+                process = self._place.start_process(command, [nothing.fileno()] * 3)
             self._wait_for_work(process)
             if people:
                 people.start()
@@ -187,7 +185,7 @@ class Rounds:
         time.sleep(0.7 * after_s)  # the moment is what is random here; nothing waits for it
         victim()
 
-    def _wait_for_work(self, process: subprocess.Popen[bytes]) -> None:
+    def _wait_for_work(self, process: Process) -> None:
         before = self._journal()
         while process.poll() is None and self._journal() == before:
             time.sleep(0.002)  # as above

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import signal
 import socket
-import subprocess
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import psutil
 
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.errors import McpMemoryError
-from tests.daemon.place import STOP_S, Place
+from tests.daemon.place import STOP_S, Place, Process
 
 LISTEN_S = 90.0
 
@@ -49,7 +50,7 @@ class Daemon:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self.lives = 0
         self.is_up = False
 
@@ -57,15 +58,8 @@ class Daemon:
         """Returns once it answers; the seconds that took. Raises RuntimeError with what it said where it ends."""
         began = time.monotonic()
         said = self._place.root / "serve.txt"
-        with said.open("ab") as out:
-            self._process = subprocess.Popen(
-                self._place.command("serve"),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env=self._place.environ,
-                cwd=self._place.root,
-            )
+        with said.open("ab") as out, Path(os.devnull).open("rb") as nothing:
+            self._process = self._place.start_process(["serve"], [nothing.fileno(), out.fileno(), out.fileno()])
         while not await asyncio.to_thread(self._answers):
             if self._process.poll() is not None:
                 raise RuntimeError(f"serve ended with {self._process.returncode}: {said.read_text()[-2000:]}")

@@ -6,9 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from tests.daemon.place import CHECKOUT
-
-VARIED = Path(__file__).with_name("varied")
+from tests.support.warm_process import CHECKOUT, VARIED
 
 
 def with_constants(*folders: Path, **constants: float) -> dict[str, str]:

@@ -32,6 +32,8 @@ from mcp_memory.client import detached_process
 from mcp_memory.runtime.telemetry import switch_off
 
 CHECKOUT = Path(__file__).parents[2]
+VARIED = Path(__file__).with_name("varied")
+"""Its `sitecustomize` gives a program the constants that `tests.support.constants` names."""
 ENVIRON = {"LANG": "C.UTF-8", "PYTHONPATH": str(CHECKOUT), "PYTHONDONTWRITEBYTECODE": "1"}
 READ_AT_START = ("PYTHON", "LANG", "LC_", "TZ", "LD_")
 """What the names of variables begin with that an interpreter, or what it is linked with, reads when it starts."""
@@ -55,10 +57,10 @@ _inherited: list[socket.socket] = []
 
 
 def can_be_forked(environ: Mapping[str, str]) -> bool:
-    """Whether the process that waits was started with all that counts."""
+    """Whether the process that waits was started with all that counts. Folders after the checkout come in later."""
     read = {name: value for name, value in environ.items() if name.startswith(READ_AT_START)}
-    folders = dict.fromkeys(read.get("PYTHONPATH", "").split(os.pathsep))
-    return {**read, "PYTHONPATH": os.pathsep.join(folders)} == ENVIRON
+    first = read.get("PYTHONPATH", "").split(os.pathsep)[0]
+    return {**read, "PYTHONPATH": first} == ENVIRON
 
 
 class WarmProcess:
@@ -240,6 +242,9 @@ def _become(streams: Sequence[int], described: int, requests: socket.socket) -> 
     os.chdir(request["cwd"])
     if request["new_session"]:
         os.setsid()
+    sys.path += [each for each in os.environ["PYTHONPATH"].split(os.pathsep) if each not in sys.path]
+    if "TEST_CONSTANTS" in os.environ:
+        runpy.run_path(str(VARIED / "sitecustomize.py"))
     sys.argv = [str(CHECKOUT / "mcp_memory/__main__.py"), *request["arguments"]]
     sys.stdout.reconfigure(line_buffering=sys.stdout.isatty())
     _inherited.append(requests)
