@@ -8,6 +8,7 @@ import signal
 import socket
 import stat
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -90,30 +91,20 @@ def test_who_waits_for_its_turn_in_vain_is_told_who_has_it(place: Place):
 
 def test_commands_without_a_daemon_take_turns(place: Place):
     place.run("append", "the first one makes the vault").ok()
-    commands = [
-        subprocess.Popen(
-            place.command("append", "--json", f"note {number}"),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environ, cwd=place.root, text=True,
-        )
-        for number in range(6)
-    ]  # fmt: skip
-    said = [command.communicate(timeout=120) for command in commands]
-    assert [command.returncode for command in commands] == [0] * 6, said
-    assert len({json.loads(out)["id"] for out, _ in said}) == 6
+    with ThreadPoolExecutor(6) as pool:
+        said = list(pool.map(lambda number: place.run("append", "--json", f"note {number}").ok(), range(6)))
+    assert len({each.json["id"] for each in said}) == 6
 
 
 def test_start_waits_for_who_is_about_to_end(place: Place):
     """A daemon that is told to stop holds the lock until its last call is answered."""
-    with holding(place) as worker:
-        starter = subprocess.Popen(
-            place.command("start", "--json"), stdout=subprocess.PIPE, env=place.environ, cwd=place.root
-        )
-        with pytest.raises(subprocess.TimeoutExpired):
-            starter.wait(1)
-        assert worker.poll() is None
-    answer = json.loads(starter.communicate(timeout=60)[0])
-    assert starter.returncode == 0
-    assert answer["started"] is True
+    with ThreadPoolExecutor(1) as pool:
+        with holding(place) as worker:
+            starter = pool.submit(place.run, "start", "--json")
+            with pytest.raises(TimeoutError):
+                starter.result(1)
+            assert worker.poll() is None
+        assert starter.result(60).ok().json["started"] is True
 
 
 def test_a_port_of_another_program(place: Place):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import http.client
-import json
 import shutil
-import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,7 +28,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def copy(root: Path, version: str) -> Path:
     for name in ("mcp_memory", "configs"):
-        shutil.copytree(CHECKOUT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(CHECKOUT / name, root / name)  # with the bytecode, else each process compiles the package
     init = root / "mcp_memory" / "__init__.py"
     text = init.read_text(encoding="utf-8")
     init.write_text(text.replace(f'"{__version__}"', f'"{version}"'), encoding="utf-8")
@@ -61,24 +59,17 @@ def test_a_newer_start_takes_over_when_running_calls_are_answered(place: Place, 
     with ThreadPoolExecutor(4) as pool:
         writers = [pool.submit(append, n) for n in range(4)]
         begun.wait(60)
-        started = [
-            subprocess.Popen(
-                place.command("start", "--json"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, env=place.environ, cwd=place.root, text=True,
-            )
-            for _ in range(STARTS)
-        ]  # fmt: skip
-        said = [process.communicate(timeout=120) for process in started]
-        assert [process.returncode for process in started] == [0] * STARTS, said
+        with ThreadPoolExecutor(STARTS) as starters:
+            said = list(starters.map(lambda _: place.run("start", "--json").ok(), range(STARTS)))
         for writer in writers:
             writer.result(60)
-    answers = [json.loads(out) for out, _ in said]
+    answers = [each.json for each in said]
     (pid,) = {answer["pid"] for answer in answers}
     assert pid == holder(place.state) != older["pid"]
     assert {answer["version"] for answer in answers} == {__version__}
     assert {answer["url"] for answer in answers} == {older["url"]}, "clients are configured once"
     assert sum(answer["started"] for answer in answers) == 1
-    assert any(f"version {OLDER} (pid {older['pid']}) ends" in err for _, err in said)
+    assert any(f"version {OLDER} (pid {older['pid']}) ends" in each.err for each in said)
     assert len(receipts) >= 4
     for receipt in receipts:
         assert (place.vault / receipt["path"]).is_file()

@@ -16,8 +16,9 @@ from mcp_memory.client.connection import Address
 from mcp_memory.daemon.instance import end_holder, holder
 from mcp_memory.settings.settings import load
 from tests.daemon.place import Place
+from tests.support.world import EXHAUSTIVE
 
-MANY = 16
+MANY = 16 if EXHAUSTIVE else 8
 LONG_S = 180
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,27 @@ from tests.support.world import NOON, World, found, index_of, python
 
 LOG = f"memory/{NOON.date()}.md"
 
-WRITER = """
-import sys
+WORDS = 600
+WRITERS = f"""
+import os, sys
 from pathlib import Path
-from typing import Any
+from tests.promises.crowd import fork
 from tests.support.world import draft, vault_in
 
-vault, name, count = vault_in(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
-sys.stdin.readline()
-for number in range(count):
-    stored = vault.append(draft(f"{name} says {number}\\n" + f"{name}{number} " * 300, "log", session=name))
-    print(stored.entry, flush=True)
+starting, start = os.pipe()
+
+def write(name):
+    os.close(start)
+    vault = vault_in(Path(sys.argv[1]))
+    os.read(starting, 1)  # the end of the pipe: all are there
+    for number in range(int(sys.argv[3])):
+        said = f"{{name}} says {{number}}\\n" + f"{{name}}{{number}} " * {WORDS}
+        stored = vault.append(draft(said, "log", session=name))
+        os.write(1, f"{{name}} {{stored.entry}}\\n".encode())
+
+children = [fork(lambda: write(name)) for name in sys.argv[2]]
+os.close(start)
+sys.exit(max(os.waitpid(child, 0)[1] for child in children) >> 8)
 """
 
 
@@ -41,21 +50,20 @@ def entries(world: World, path: str = LOG) -> dict[str, str]:
 
 
 def test_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> None:
-    writers = 6
-    each = 30
-    crowd = [python(WRITER, tmp_path, name, each, stdin=subprocess.PIPE) for name in "abcdef"[:writers]]
-    for writer in crowd:
-        writer.stdin.write("\n")
-        writer.stdin.flush()
-    receipts = {name: writer.communicate()[0].split() for name, writer in zip("abcdef", crowd, strict=False)}
-    assert all(writer.returncode == 0 for writer in crowd)
+    names, each = "abcdef", 15
+    receipts: dict[str, list[str]] = {name: [] for name in names}
+    with python(WRITERS, tmp_path, names, each) as writers:
+        for line in writers.stdout:
+            name, entry = line.split()
+            receipts[name].append(entry)
+    assert writers.returncode == 0
     world = World(tmp_path / "vault", tmp_path / "state", tmp_path)
     first, second = LOG, LOG.replace(".md", ".2.md")  # the day is long enough for two
     held = entries(world, first) | entries(world, second)
-    assert len(held) == writers * each
+    assert len(held) == len(names) * each
     for name, hashes in receipts.items():
         for number, entry in enumerate(hashes):
-            assert held[entry].split().count(f"{name}{number}") == 300
+            assert held[entry].split().count(f"{name}{number}") == WORDS
             assert f"{name} says {number}\n" in held[entry]
         order = [entry for entry in held if entry in set(hashes)]
         assert order == hashes  # each writer's own entries in its own order
