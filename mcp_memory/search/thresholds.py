@@ -1,7 +1,7 @@
 """Holds the thresholds of confidence and relevance. Standard library only, since `settings` imports it early.
 
 They aren't settings, because each was chosen on labelled questions and prompts together with the fitted weights. A
-phase of recall can have other thresholds. `python -m tests.benchmarks --only silence` measures them again.
+phase of recall can have other thresholds. `tests/eval` measures them again (`test_developer`, `test_strangers`).
 """
 
 UNSURE = 0.18

@@ -17,7 +17,6 @@ from tests.benchmarks import (
     retrieval,
     search,
     shell,
-    silence,
     stdio,
     tree,
 )
@@ -27,7 +26,6 @@ PARTS = {
     "search-10k": search.search_10k,
     "search-100k": search.search_100k,
     "retrieval": retrieval.retrieval,
-    "silence": silence.silence,
     "beside-compaction": compaction.beside_compaction,
     "tree": tree.tree,
     "first-index": indexing.first_index,

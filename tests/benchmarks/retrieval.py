@@ -13,10 +13,8 @@ from math import inf
 from pathlib import Path
 
 from tests.benchmarks.figures import Figure
-from tests.benchmarks.over_mcp import over_mcp
 from tests.benchmarks.site import models
 from tests.evaluation.running import PARTS
-from tests.evaluation.sets import read_set
 
 OWN = Path(__file__).parents[1] / "eval" / "developer"
 MEASURED = ("evidence@500tok", "evidence@1000tok", "evidence@2000tok")
@@ -34,7 +32,6 @@ def retrieval() -> Iterator[Figure]:
                 yield Figure(f"{folder.name}: {name}", overall[name]["mean"], "of all", inf, bound="least")
                 told = found["recall"]["categories"]["overall"][name]["mean"]
                 yield Figure(f"{folder.name}: memory_recall, {name}", told, "of all", inf, bound="least")
-            yield from over_mcp(read_set(folder))
             for kind, value in found["auroc"].items():
                 yield Figure(f"{folder.name}: answerable from {kind}", value, "AUROC", inf, bound="least")
 
