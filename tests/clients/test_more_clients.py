@@ -38,14 +38,17 @@ def installed(machine: Machine, client: str, files: Mapping[str, str]) -> Iterat
         assert not list((machine.home / name).parent.glob("*.bak"))
 
 
-def connected(machine: Machine, agent: Agent, client: str, prefix: str, words: str) -> Conversation:
-    """The agent stores and finds a note, and has our instructions; the doctor sees the client call."""
+def connected(machine: Machine, agent: Agent, client: str, prefix: str, words: str, *then: str) -> Conversation:
+    """The agent stores and finds a note, and has our instructions; the doctor sees the client call. `then`: what else
+    it calls in the same session."""
     talk = agent.ask(
         words,
         call(f"{prefix}memory_append", content=f"{FACT} ({client})", kind="fact"),
         call(f"{prefix}memory_search", query="which colour has the lightship"),
+        *then,
     )
-    assert talk.called == [f"{prefix}memory_append", f"{prefix}memory_search"]
+    assert talk.called[:2] == [f"{prefix}memory_append", f"{prefix}memory_search"]
+    assert len(talk.called) == 2 + len(then)
     assert {f"{prefix}memory_{verb}" for verb in ("search", "recall", "append", "forget")} <= {*talk.listed}
     assert FACT in talk.heard[1]
     (note,) = (text for text in machine.notes().values() if f"{FACT} ({client})".encode() in text)
@@ -125,11 +128,11 @@ def test_opencode(served: Machine, openai: OpenAIStub) -> None:
     edit = call("edit", filePath=str(file), oldString="hello", newString="bye")
     task = "Say on which day we grind rye."
     with installed(served, "opencode", {".config/opencode/opencode.jsonc": text}):
-        connected(served, agent, "opencode", "memory_", "Look it up.")
-        heard = agent.ask(
+        heard = connected(
+            served, agent, "opencode", "memory_", "Look it up.",
             call("read", filePath=str(file)), edit, edit, call("bash", command="make sacks || true"),
             call("bash", command=FAIL), call("task", description="x", prompt=task, subagent_type="general"),
-        ).heard  # fmt: skip
+        ).heard[2:]  # fmt: skip
         assert "Stopped once" in heard[1] and ORDER in heard[1] and file.read_text() == "bye\n"
         assert "needs `SACKS=12`" in heard[3] and FIX in heard[4]
         requests = [json.dumps(json.loads(line)["body"]["messages"]) for line in openai.raw_log.splitlines()]

@@ -32,11 +32,11 @@ KINDS = ("preference", "decision", "fact", "fix", "log")
 
 @pytest.fixture(scope="module")
 def filled(served: Machine) -> Machine:
-    """With 150 notes."""
+    """With more notes than a session is told of."""
     token = served.mcp_memory("clients", "token", "--client", "tests").out.strip()
     said = "Heron {0} is counted at weir {1} by Ada, because the count of {0} was wrong."
     with closing(http.client.HTTPConnection("127.0.0.1", served.port)) as daemon:
-        for number in range(150):
+        for number in range(60):
             content = said.format(number, number * 7) if number else FERRY
             note = {"content": content, "kind": KINDS[number % len(KINDS)]}
             daemon.request("POST", "/api/append", json.dumps(note), {"Authorization": f"Bearer {token}"})
