@@ -42,8 +42,8 @@ THOROUGH = frozenset({
 
 
 LONGEST_FIRST = (
-    "embedders/test_compile", "text/test_linear", "daemon", "eval", "promises", "clients", "hooks", "library",
-    "soak", "faults", "cli", "compaction",
+    "embedders/test_compile", "test_architecture", "text/test_linear", "daemon", "eval", "promises", "clients", "hooks",
+    "library", "soak", "faults", "cli", "compaction", "extraction/test_with_model", "guide", "recall", "vault",
 )  # fmt: skip
 """Rooms and modules that take or wait for longest: begun last, they would leave all other workers idle at the end."""
 
