@@ -33,7 +33,7 @@ FAST = frozenset({
     "vault/test_change_journal", "vault/test_note_file", "vault/test_ownership", "vault/test_privacy",
     "vault/test_tombstones",
 })  # fmt: skip
-"""The rooms whose tests start no daemon and load no model, and modules that stand for other rooms: a minute's sample."""
+"""The rooms whose tests start no daemon and load no model, and modules that stand for others: a minute's sample."""
 
 THOROUGH = frozenset({
     "test_linear", "test_shapes", "test_beside_an_editor", "test_patterns", "test_guide",

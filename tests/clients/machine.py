@@ -14,9 +14,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.clients.programs import Programs, Ran, run
+from tests.clients.programs import Programs, Ran
+from tests.daemon.place import RUN_S, Process
+from tests.support.warm_process import CHECKOUT, ENVIRON, WarmProcess, run_warm
 
-CHECKOUT = Path(__file__).parents[2]
 START_S = 60
 STOP_S = 15
 
@@ -65,7 +66,8 @@ class Machine:
 
     def mcp_memory(self, *arguments: str) -> Ran:
         """Run our own command line here, successfully."""
-        return run("mcp-memory", *arguments, environ=self.environ(), cwd=self.home).succeeded()
+        done = run_warm(arguments, b"", {**self.environ(), **ENVIRON}, self.home, RUN_S)
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode()).succeeded()
 
     def notes(self) -> dict[Path, bytes]:
         """Every note of the vault as it is on disk."""
@@ -76,21 +78,24 @@ class Machine:
 def serving(machine: Machine, *command: str | Path, **environ: str) -> Iterator[None]:
     """Run a daemon on `machine`, `mcp-memory serve` by default, until the block ends."""
     log = machine.home / "daemon.out"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command or (machine.home / "bin" / "mcp-memory", "serve"),
-            env=machine.environ(**environ),
-            cwd=machine.home,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-        )
+    with log.open("wb") as out, Path(os.devnull).open("rb") as nothing:
+        streams = nothing.fileno(), out.fileno(), out.fileno()
+        process = _started(command, streams, machine.environ(**environ), machine.home)
         try:
             _wait_until_healthy(process, machine.port, log)
             yield
         finally:
             process.terminate()
-            process.wait(timeout=STOP_S)
+            process.wait(STOP_S)
+
+
+def _started(
+    command: tuple[str | Path, ...], streams: tuple[int, int, int], environ: Mapping[str, str], cwd: Path
+) -> Process:
+    if not command:
+        return WarmProcess(["serve"], streams, {**environ, **ENVIRON}, cwd)
+    stdin, stdout, stderr = streams
+    return subprocess.Popen(command, env=environ, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr)
 
 
 def _free_port() -> int:
@@ -99,7 +104,7 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def _wait_until_healthy(process: Process, port: int, log: Path) -> None:
     deadline = time.monotonic() + START_S
     while not _healthy(port):
         assert process.poll() is None, f"the daemon left with {process.returncode}:\n{log.read_text()}"

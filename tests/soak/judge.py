@@ -101,7 +101,8 @@ async def unlike_rebuilt(index: Path, vault: Path, scratch: Path) -> list[str]:
     had = _known(_copied(index, scratch))
     fresh = World(vault, scratch / "fresh", scratch / "models")
     shutil.rmtree(fresh.state, ignore_errors=True)
-    shutil.copytree(index.parent, fresh.state, ignore=shutil.ignore_patterns(index.name, "locks", "log", "models"))
+    not_for_it = shutil.ignore_patterns(index.name, "locks", "log", "models", "usage.db*")  # the daemon writes on
+    shutil.copytree(index.parent, fresh.state, ignore=not_for_it)
     async with fresh.engine():
         pass
     made = _known(fresh.state / "index")

@@ -21,15 +21,16 @@ from mcp_memory.text.language import facts, identifiers, question_dates, sentenc
 from mcp_memory.text.markdown import blocks, frontmatter, link_targets, links, logs, note_links
 from mcp_memory.text.secrets import finder
 from mcp_memory.vault.note_file import derive_title, first_heading, slug
+from tests.support.world import EXHAUSTIVE
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
-CHARS = 1000
+CHARS = 1000 if EXHAUSTIVE else 500
 TIMES = 16
 MOST_TIMES = 48
 """Three times what a linear function takes for a text that is TIMES as long; a quadratic one takes 256 times that."""
 
-FLEETING_S = 0.01
+FLEETING_S = CHARS / 100_000
 """In less time nothing is told apart."""
 
 UNITS = [
