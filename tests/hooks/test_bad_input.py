@@ -20,8 +20,9 @@ from mcp_memory.hooks.hook_command import hook
 from mcp_memory.hooks.transcript_answers import COMPACTION, TAKES_COMPACTION
 from tests.daemon.place import RUN_S, Place
 from tests.hooks.client import EVENT_NAMES, PATIENT, Session, logged
+from tests.support.world import more
 
-EXAMPLES = 400
+EXAMPLES = more(100)
 WANTED = "Likes short answers, says the heron."
 
 

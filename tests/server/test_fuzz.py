@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import HANDSHAKE, SESSIONLESS, Wire
+from tests.support.world import more
 
-EXAMPLES = 300
+EXAMPLES = more(100)
 
 TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
@@ -101,7 +102,7 @@ def test_nor_our_own_interface(prey: Running, operation: str):
          "title", "budget_tokens", "supersedes", "expires", "target", "reason", "project"]
     )  # fmt: skip
 
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=EXAMPLES // 4, deadline=None, database=None, derandomize=True)
     @given(st.one_of(st.dictionaries(names, JUNK, max_size=3), JUNK))
     def attempt(given_arguments) -> None:
         answer = wire.api(operation, given_arguments)
