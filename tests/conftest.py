@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import fcntl
 import os
 import socket
@@ -51,8 +52,10 @@ SLOW_FIXTURES = frozenset({"model_cache", "place", "served"})
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Holds the preferred port for the whole run: a daemon of one test would take it while another's restarts."""
+    """Holds the preferred port for the whole run: a daemon of one test would take it while another's restarts. And
+    compiles the package: the programs that tests start write no bytecode."""
     if not hasattr(config, "workerinput"):
+        compileall.compile_dir(HERE.parent / "mcp_memory", quiet=1)
         held = socket.socket()
         config.add_cleanup(held.close)
         with suppress(OSError):  # another program has it already
