@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
 
 import click
 import pytest
@@ -15,8 +13,9 @@ from click.testing import CliRunner
 
 from mcp_memory.cli.command_tree import SHORTCUTS, commands
 from mcp_memory.settings.settings import Settings, as_tree
+from tests.daemon.place import RUN_S
+from tests.support.warm_process import CHECKOUT, ENVIRON, run_warm
 
-CHECKOUT = Path(__file__).parents[2]
 PACKAGE = CHECKOUT / "mcp_memory"
 GUIDE = {file.stem: file.read_text(encoding="utf-8") for file in (PACKAGE / "guide").glob("*.md")}
 MAINTAINERS = ("architecture", "contributing")
@@ -31,10 +30,9 @@ RUN_BY_CLIENTS = {"hook", "stdio", "headers"}
 
 @cache
 def help_of(command: str) -> str:
-    shown = subprocess.run(
-        [sys.executable, "-m", "mcp_memory", command, "--help"], capture_output=True, text=True, check=True
-    )
-    return shown.stdout
+    shown = run_warm([command, "--help"], b"", {**os.environ, **ENVIRON}, CHECKOUT, RUN_S)
+    assert shown.returncode == 0, shown.stderr
+    return shown.stdout.decode()
 
 
 def quoted(text: str) -> list[str]:
