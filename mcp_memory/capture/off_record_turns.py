@@ -1,5 +1,5 @@
-"""Drop the turns of a session that its person wants nobody to keep. A turn is a message of the person's and the
-messages until the next one."""
+"""Drop the turns of a session that the person doesn't want kept. A turn is a message from the person, and the messages
+before the person's next message."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ ON_AND_ON = 2**63
 """An offset after every transcript's end."""
 
 START = "0001-01-01T00:00:00+00:00"
-"""Before every session."""
+"""A time before every session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def on_record(
     taken_back = NOTHING
     for message in messages:
         if not _is_typed(message):
-            # A notice in the person's name, such as of an interruption, neither uses up a wish nor begins a turn.
+            # A notice in the person's name, such as of an interruption, neither uses up a request nor begins a turn.
             kept += [] if context.silence else [message]
             continue
         wish = off_record(message.turn.text)

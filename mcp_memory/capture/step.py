@@ -33,7 +33,7 @@ MOST_TEXT_CHARS = 100_000
 """The most characters of a message; anything longer is a pasted document."""
 
 MOST_TOOL_CHARS = 4000
-"""Per tool result."""
+"""The most characters of each tool result."""
 
 MOST_ARGUMENT_CHARS = 1500
 """The most characters of each argument of a tool call. Readers keep 500 more, so that the cut leaves no half of a

@@ -34,7 +34,7 @@ SAME_IN_REVIEW = Closeness(words=0.8, cosine=0.65, common=0.25)
 """The closeness of texts that say the same, if a person sees them before anything is stored. Chosen in
 `tests/eval/ninety_days`, so that no wrong pair passes and 51 of 90 right ones do."""
 CONTAINED = Closeness(words=0.6, cosine=0.85)
-"""The closeness from which one text contains another, which may be shorter."""
+"""The closeness at which one text counts as containing another, possibly shorter text."""
 SIMILAR_WORDS = 0.5
 """The share of common words of texts that are worth showing beside each other. Nearly all pairs of notes with a MiniLM
 cosine of .9 or more have it."""
@@ -129,7 +129,7 @@ class Comparison:
 
 
 def _are_two(old: frozenset[str], new: frozenset[str]) -> bool:
-    """Return whether each has something that the other lacks."""
+    """Return whether each side has an item that the other side lacks."""
     return bool(old - new and new - old)
 
 

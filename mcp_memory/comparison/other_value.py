@@ -31,7 +31,7 @@ _TELLING_CHARS = 3
 """The minimum length of a value that is clear without its subject: port 8087, but not 5."""
 _WORD_TYPES = frozenset({"word", "name"})
 _EACH_ITS_OWN = frozenset({"fix", "idea"})
-"""The kinds of notes of which each note has its own values."""
+"""Kinds whose notes each have their own values."""
 _LABEL = re.compile(r"^[^:.,;]{2,40}(?P<colon>:) *(?P<value>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2})(?:[ ,(.;]|$)")
 
 

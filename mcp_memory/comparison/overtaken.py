@@ -1,5 +1,5 @@
 """Estimates how likely a newer note makes an older note of its project untrue when the two share hardly a word. A
-person sees it: "We ship in September", "The full game comes out in February".
+person sees at once that they conflict: "We ship in September", "The full game comes out in February".
 
 Boosted trees (Friedman 2001) compare the embedding distance of the two notes with the distance to the next older note,
 and use wording that separates a change from a look-alike. `tests/benchmarks/train_overtaken.py` fits `overtaken.json`

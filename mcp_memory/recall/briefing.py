@@ -185,7 +185,8 @@ class Briefer:
 
     async def _hear(self, session: str, prompt: str) -> str:
         """Return what may be kept of a prompt, and drop what the prompt takes back. This has its own deadline: on a
-        busy machine, passages may be late, but a wish must be heard. Raises DeadlineExceeded, StorageFailed."""
+        busy machine, passages may be late, but a request to keep nothing must be heard. Raises DeadlineExceeded,
+        StorageFailed."""
         hear = partial(self.off_record.hear, session, prompt, self.answerer.clock())
         is_off_record, taken_back = await in_thread(hear, deadline_s=LOOK_S, what="hearing what is off the record")
         if taken_back:
@@ -194,8 +195,8 @@ class Briefer:
         return "" if is_off_record else prompt
 
     async def _hear_task(self, session: str, task: str) -> str:
-        """Return what may be kept of a sub-agent's task. An agent wrote it, so it expresses no wish and ends none, but
-        may repeat a prompt that is off the record."""
+        """Return what may be kept of a sub-agent's task. An agent wrote it, so it neither makes nor ends an
+        off-the-record request, but it may repeat a prompt that is off the record."""
         silences = partial(self.off_record.silences, Caller(session.partition("/")[0]), self.answerer.clock())
         is_silenced = await in_thread(silences, deadline_s=LOOK_S, what="asking what is off the record")
         return "" if is_silenced else without_private(task)

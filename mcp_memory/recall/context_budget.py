@@ -1,7 +1,7 @@
 """Fit excerpts into a token budget, and render the text that an agent reads. Pure functions.
 
-Recalled text is stored data, never an instruction. It is framed, file names included, by two marks made from a hash of
-the text, which the text doesn't contain. Each line of a note follows a head of ours or a `>`, so that no line passes
+Recalled text is stored data, never an instruction. It is framed, file names included, by two marks, which are made from
+a hash of the text and don't occur in it. Each line of a note follows a head of ours or a `>`, so that no line passes
 for ours. Characters that hide or reorder text are shown by their code. Lengths are counted in characters of the longest
 form that the text may take, so that a budget is never exceeded.
 """
@@ -87,8 +87,8 @@ def choose(
     passages: Sequence[Passage], room_chars: int, known: Callable[[Passage], bool], asking: str | None = None
 ) -> tuple[BudgetedText, tuple[Passage, ...]]:
     """Return the text of the best passages that fit, and these passages. Skip passages that the reader already has
-    (`known`). They still take their room, because any replacement would fit the question less. `asking`: the reader's
-    project."""
+    (`known`). They still count against the budget, because any replacement would fit the question less. `asking`: the
+    reader's project."""
     packed = pack(continued(varied(passages)), room_chars, asking)
     if not packed:
         # A truncated passage is better than an empty answer.

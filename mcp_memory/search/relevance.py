@@ -30,7 +30,7 @@ LAST_RANK = 60
 """The last rank that matters; later ranks, and passages that a retriever doesn't list, are treated alike."""
 
 UNLISTED = -0.5
-"""The standing of a passage that has no vector, in standard deviations."""
+"""The distance above the mean cosine that is assumed for a passage without a vector, in standard deviations."""
 
 MOST_NAMED = 3
 """The most passages with the identifiers of a prompt; if more have them, the prompt isn't about these."""

@@ -109,8 +109,8 @@ class Retrievers:
         self._vectors = QueryVectors()
         self._latest: LruCache[tuple[Hashable, ...], Any] = LruCache(ROWS_KEPT)
         self._words = ThreadPool()
-        # A local model keeps all processors busy by itself: with two questions at a time each of eight clients waits
-        # half as long again. A remote one is only waited for.
+        # A local model keeps all processors busy by itself: with two questions at a time, each of eight clients would
+        # wait half as long again. A remote model only makes its callers wait.
         self._meaning, self._meaning_elsewhere = ThreadPool(1), ThreadPool()
 
     async def gather(
@@ -235,7 +235,7 @@ class Retrievers:
 
         def ask(parts: dict[str, list[str]], _: Watermark) -> KeywordRows:
             # How rare a word is among the person's own notes depends neither on imported notes nor on our pages.
-            pages = filters.states & {NoteState.SUMMARY}  # a search for them also knows the words that only they have
+            pages = filters.states & {NoteState.SUMMARY}  # a search for pages also counts words that only pages have
             of_class = Filters(WRITTEN | pages, foreign=filters.foreign)
             counted = self._index.frequencies(words[: self._config.counted_terms], of_class)
             chunks = self._index.count_chunks(of_class)

@@ -16,7 +16,7 @@ stranger, who had no part in the fit, these are 9 and 81 %. Another processor's 
 each person across it."""
 
 IRRELEVANT = 0.04
-"""The probability to help with a prompt below which a passage is skipped. Measured on six people's prompts, each person
-excluded from the fit. Of the notes shown, 31 % help instead of 10 %, for 30 % of the tokens. Of the prompts that need
-memory, 87 % instead of 92 % get a note that helps, and 74 % instead of 86 % get all of theirs. At .03 these are 27, 88
-and 76 % for 35 % of the tokens. At .07 they are 39, 82 and 67 % for 23 %, and at .2 59, 74 and 54 % for 14 %."""
+"""The probability of helping with a prompt below which a passage is skipped. Measured on six people's prompts, each
+person excluded from the fit. Of the notes shown, 31 % help instead of 10 %, for 30 % of the tokens. Of the prompts that
+need memory, 87 % instead of 92 % get a note that helps, and 74 % instead of 86 % get all of theirs. At .03 these are
+27, 88 and 76 % for 35 % of the tokens. At .07 they are 39, 82 and 67 % for 23 %, and at .2 59, 74 and 54 % for 14 %."""

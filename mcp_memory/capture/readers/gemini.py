@@ -50,7 +50,7 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
 
 
 def _is_new(name: str, context: ReaderContext, *, wanted: bool) -> bool:
-    """Return whether it is `wanted` and has not been read in an earlier line, which is remembered."""
+    """Return whether an item is `wanted` and wasn't read in an earlier line, and remember that it is read now."""
     is_new = wanted and name not in context.calls
     if is_new:
         remember_call(context, name, "", None)

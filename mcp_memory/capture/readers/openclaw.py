@@ -76,7 +76,7 @@ def _is_by_another(message: Table) -> bool:
 
 
 MOST_EVENTS = 2000
-"""Per batch."""
+"""The most events of a batch."""
 
 
 def list_session_ids(file: Path) -> Sequence[str]:
@@ -96,8 +96,9 @@ def measure_session(file: Path, session: str) -> tuple[int, int]:
 
 
 def find_conversation(file: Path, session: str) -> str | None:
-    """The project of a group's or channel's session, as the plugin names it, and of its sub-agents' sessions; None for
-    any other. Other people's direct messages are not captured as yours. Raises the errors of `list_session_ids`."""
+    """Return the project of a group's or channel's session, as the plugin names it, and of its sub-agents' sessions;
+    None for any other session. Other people's direct messages are not captured as yours. Raises the errors of
+    `list_session_ids`."""
     query = "SELECT session_key, spawned_by FROM session_windows WHERE session_id = ?"
     with _opened(file) as database, suppress(sqlite3.OperationalError):  # another version has no such table
         row = database.execute(query, [session]).fetchone() or ("", "")

@@ -70,7 +70,7 @@ def make_tool_message(
 ) -> list[TranscriptMessage]:
     """Return the answer to a call of a tool with these arguments; none if it succeeded silently and nothing is known of
     the call. Skip our own tools' answers, because they would be stored again and again. A person's answer or refusal is
-    attributed to the person if it asks that something is not kept."""
+    attributed to the person if it asks that something not be kept."""
     tool, arguments = call
     if tool.endswith(_OURS):
         return []

@@ -29,7 +29,7 @@ CANDIDATES, MOST_TERMS = 50, 64
 BUDGET_TOKENS, LINE_CHARS = 300, 320
 
 TOGETHER_S = 1.0
-"""The seconds within which a model makes calls at once; it needs longer to answer a refusal."""
+"""The seconds within which calls count as made at once; a model needs longer to answer a refusal."""
 
 _SILENT_KINDS = frozenset({"log", "fact", "reference", "idea", "task", "agent", "commitment"})
 """Kinds of notes without advice on how to act."""
@@ -86,7 +86,7 @@ class ActionAdvisor:
                 if self._is_current(passage, wanted):
                     if self._is_new(session, passage):
                         return told(passage, mention, is_stop=False)
-                    if output is not None:  # it has the best one
+                    if output is not None:  # the session already has the best note
                         break
             return {**_SILENCE}
 
@@ -101,7 +101,7 @@ class ActionAdvisor:
         return await in_thread(look, deadline_s=within_ms / 1000, what="looking for what an action needs")
 
     def _stops(self, session: str, action: ToolAction, mention: Mention, passage: Passage, wanted: Filters) -> bool:
-        """Return whether the passage is the person's order against this call. The session's agent must not have met it
+        """Return whether the passage is the person's order against this call. The session's agent must not have seen it
         before, here or in another refusal of the call."""
         refusal, briefer = _mark(f"{action} was refused"), self.briefer
         return (

@@ -82,7 +82,7 @@ class OffRecordSessions:
     def _known(self) -> dict[str, tuple[datetime, OffRecord]]:
         if self._last is None:
             self._last = {}
-            with suppress(StorageFailed):  # it begins anew
+            with suppress(StorageFailed):  # the file starts over
                 for line in self._lines.read():
                     self._last[line["session"]] = (_START, OffRecord(line["lasts"]))
         return self._last

@@ -32,7 +32,7 @@ def simple_commands(line: str, folder: str = "") -> Iterator[SimpleCommand]:
     reader = shlex.shlex(_HEREDOC.sub("", line[:MOST_CHARS]), posix=True, punctuation_chars="".join(_BREAKS))
     reader.whitespace, reader.commenters, reader.whitespace_split = " \t\r", "", True
     words, places = list[str](), (folder,)
-    around = list[tuple[str, ...]]()  # of each subshell that is open, where the shell around it has been
+    around = list[tuple[str, ...]]()  # for each open subshell, the folders of the enclosing shell
     with suppress(ValueError):  # a quotation mark without its partner
         for word in reader:
             if ">" in word and _BREAKS.issuperset(word):
@@ -84,7 +84,7 @@ def _bare(words: Sequence[str], folder: str) -> SimpleCommand:
         elif program == "git" and rest[at] == "-c":
             del rest[at : at + 2]
         elif program == "git" and not rest[at].startswith("-"):
-            break  # `git commit -C` is another
+            break  # in `git commit -C`, the option means something else
         else:
             at += 1
     return SimpleCommand(folder, rest)

@@ -104,7 +104,7 @@ class Withdrawals:
         showed, and the changes since."""
         if self._told is None:
             self._told, notes = LruCache(MOST_SESSIONS), set[NoteId]()
-            with suppress(StorageFailed):  # it begins anew
+            with suppress(StorageFailed):  # the file starts over
                 for line in self._lines.read():
                     found = {NoteId(note): _Told(None, *one) for note, one in line.get("told", {}).items()}
                     _add(self._told, line["session"], found)
