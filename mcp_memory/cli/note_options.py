@@ -13,7 +13,7 @@ ALL_PROJECTS, NO_PROJECT = "--all-projects", "--no-project"
 
 kinds = click.option("-k", "--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
 tags = click.option("--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated.")
-session = click.option("--session", help="Only in this session.")
+session = click.option("--session", help="Only from this session.")
 
 
 def since(about: str) -> Callable[[F], F]:
@@ -36,8 +36,10 @@ def project(about: str, otherwise: str = ALL_PROJECTS) -> Callable[[F], F]:
 
     def decorate(command: F) -> F:
         named = click.option("-p", "--project", help=f"{about}; default: the project of the git repository you are in.")
-        meaning = "Belongs to no project" if otherwise == NO_PROJECT else "All projects"
-        flag = click.option(otherwise, is_flag=True, expose_value=False, callback=_keep, help=f"{meaning}; or -p '*'.")
+        meaning = "Without a project" if otherwise == NO_PROJECT else "All projects"
+        flag = click.option(
+            otherwise, is_flag=True, expose_value=False, callback=_keep, help=f"{meaning}; same as -p '*'."
+        )
         return named(flag(command))
 
     return decorate

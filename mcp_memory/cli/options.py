@@ -187,5 +187,5 @@ scope = click.option(
     type=click.Choice(("user", "project")),
     default="user",
     show_default=True,
-    help="For everything you do, or only in this git repository.",
+    help="For all your work, or only in this git repository.",
 )

@@ -25,7 +25,7 @@ def clients(cli: CommandContext) -> None:
     """List the clients on this machine, and how each is connected. Exits with 0 if there is nothing to do, else 1.
 
     Checks how each client is connected (by install, plugin or stdio), whether the daemon answers it, whether its hooks
-    run, whether its agent may call the tools, and when it last did.
+    run, whether its agent may call the tools, and when it last called them.
 
     \b
     mcp-memory clients
@@ -67,11 +67,16 @@ def token(cli: CommandContext, client: str, rotate: bool, revoke: bool) -> None:
 
 @clients.command(short_help="Show what each session was given, how long it took, what failed.")
 @click.option(
-    "-n", "--sessions", type=click.IntRange(min=1), default=10, show_default=True, help="The most sessions to show."
+    "-n",
+    "--sessions",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Show at most this many sessions.",
 )
 @command_options
 def hooks(cli: CommandContext, sessions: int) -> None:
-    """Show what each session was given unasked, its tokens and time, how often there was nothing, and what failed.
+    """Show what each session was given unasked, its tokens and time, how often it got nothing, and what failed.
 
     \b
     mcp-memory clients hooks --sessions 3

@@ -42,12 +42,12 @@ GENERIC = "generic"
 
 @click.command()
 @click.argument("client", type=click.Choice([*CLIENTS, *snippets.PASTED, GENERIC]), metavar="[CLIENT]", required=False)
-@click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all clients on this machine.")
+@click.option("--all", "everything", is_flag=True, help="All clients on this machine, instead of CLIENT.")
 @scope_option
 @click.option("--name", help="The server's name in the client; default: memory, or memory-VAULT.")
 @click.option("--no-hooks", is_flag=True, help="Skip the hooks that give agents notes unasked.")
 @click.option("--trust-hooks", is_flag=True, help="Codex: trust our hooks, as if you had accepted them there.")
-@click.option("--no-own-memory", is_flag=True, help="Switch the client's own memory off, until you uninstall.")
+@click.option("--no-own-memory", is_flag=True, help="Turn off the client's own memory until you uninstall.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
@@ -63,13 +63,13 @@ def install(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Connect a client: the server, the permission to call its tools if the client has one, the hooks, and a few lines
-    that tell the agent when to use memory.
+    """Connect a client: add the server, permission to call its tools if the client asks for that, the hooks, and a few
+    lines that tell the agent when to use memory.
 
     CLIENT: claude-code, codex, openclaw, gemini, opencode, cursor or vscode. For windsurf, cline, zed and generic (any
     other client), it changes no file and prints what to paste where.
 
-    Shows what changes in which file, and asks. Each changed file gets a backup beside it, with a date.
+    Shows the changes to each file, then asks. A dated backup is kept beside each changed file.
 
     \b
     mcp-memory install claude-code

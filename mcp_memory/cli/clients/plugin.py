@@ -17,7 +17,9 @@ FOLDER = "configs/plugin"
 
 
 @click.command()
-@click.option("--write", metavar="DIR", type=click.Path(path_type=Path), help="Write it for this machine and vault.")
+@click.option(
+    "--write", metavar="DIR", type=click.Path(path_type=Path), help="Write the plugin for this machine and vault."
+)
 @command_options
 def plugin(cli: CommandContext, write: Path | None) -> None:
     """Show or write the plugin for clients' marketplaces.

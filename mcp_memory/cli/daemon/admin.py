@@ -85,7 +85,7 @@ def config_show(cli: CommandContext) -> None:
 @config.command("default")
 @located
 def config_default() -> None:
-    """Print the default configuration, every key explained.
+    """Print the default configuration, with every key explained.
 
     \b
     mcp-memory config default > ~/.config/mcp-memory/config.toml"""

@@ -31,11 +31,11 @@ def doctor(
 ) -> None:
     """List problems, each with a remedy. Exits with 0 if there is nothing to do, else 1.
 
-    ENTRY is the listed id of a log entry that another program's save removed, or the path of its log. --repair adds it
-    back at the end of the log.
+    ENTRY is the listed id of a log entry that another program overwrote, or the path of its log. --repair adds it back
+    at the end of the log.
 
-    --reindex compares contents, while sweeps trust file times. To rebuild the whole index, stop the daemon, delete
-    `index` in its state folder (mcp-memory help daemon), and start it again.
+    --reindex compares contents, while regular sweeps rely on file times. To rebuild the whole index, stop the daemon,
+    delete `index` in its state folder (mcp-memory help daemon), and start it again.
 
     \b
     mcp-memory doctor

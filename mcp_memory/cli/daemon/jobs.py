@@ -15,7 +15,9 @@ from mcp_memory.text.pluralize import counted
 @click.command()
 @click.argument("action", type=click.Choice(["list", "run", "log", "pause", "resume"]), default="list")
 @click.argument("name", required=False)
-@click.option("--limit", "-n", type=click.IntRange(1, 1000), default=20, metavar="N", help="With log: the most runs.")
+@click.option(
+    "--limit", "-n", type=click.IntRange(1, 1000), default=20, metavar="N", help="With log: at most this many runs."
+)
 @command_options
 def jobs(cli: CommandContext, action: str, name: str | None, limit: int) -> None:
     """List the daemon's background jobs: each job's purpose, its last run and result, and its next run.

@@ -55,7 +55,7 @@ def start(cli: CommandContext, port: int | None, at_login: bool) -> None:
 @click.option("--at-login", is_flag=True, help="Remove the systemd unit of start --at-login, too.")
 @command_options
 def stop(cli: CommandContext, at_login: bool) -> None:
-    """Stop the daemon after its running calls finish. A hung daemon is killed. Hooks and clients start it again.
+    """Stop the daemon after its running calls finish. A hung daemon is killed. Hooks and clients will start it again.
 
     \b
     mcp-memory stop
@@ -96,7 +96,7 @@ def restart(cli: CommandContext) -> None:
 @click.command()
 @command_options
 def status(cli: CommandContext) -> None:
-    """Show whether the daemon runs, its address, and the state of its index. Exits with 3 if it does not run.
+    """Show whether the daemon runs, its address, and the state of its index. Exits with 3 if it isn't running.
 
     \b
     mcp-memory status --json"""

@@ -43,11 +43,11 @@ class UninstallPlan:
 
 @click.command()
 @click.argument("client", type=click.Choice(list(CLIENTS)), metavar="[CLIENT]", required=False)
-@click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all connected clients.")
+@click.option("--all", "everything", is_flag=True, help="All connected clients, instead of CLIENT.")
 @scope_option
 @click.option("--yes", is_flag=True, help="With CLIENT or --all: don't ask.")
 @click.option("--purge", is_flag=True, help="Remove this vault's state folder: index, token, logs, journals.")
-@click.option("--models", is_flag=True, help="With --purge: the compiled models too, though other vaults may use them.")
+@click.option("--models", is_flag=True, help="With --purge: also remove compiled models, which other vaults may use.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 @command_options
 def uninstall(

@@ -34,7 +34,9 @@ _ACTIONS = {
     "undo run": "is taken back, with all that this run changed",
 }
 
-_client = click.option("--client", help="Only by this client, e.g. claude-code; you = command line, disk = by hand.")
+_client = click.option(
+    "--client", help="Only by this client, e.g. claude-code; you = the command line, disk = your editor."
+)
 _since = note_options.since("Only from this time on")
 
 
@@ -43,8 +45,8 @@ _since = note_options.since("Only from this time on")
 @_since
 @_client
 @note_options.session
-@note_options.project("Only changes to notes of this project or of none")
-@note_options.limit(50, 20000, "The most changes to show.")
+@note_options.project("Only changes to this project's notes and those without one")
+@note_options.limit(50, 20000, "Show at most this many changes.")
 @click.option("--at", metavar="COMMIT", help="Print NOTE as it was in this commit of the vault's git repository.")
 @command_options
 def changes(cli: CommandContext, note: tuple[str, ...], at: str | None, **wanted: Any) -> None:
@@ -102,8 +104,8 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
     session or a client, or since a time.
 
     It shows what will happen, then asks. A note that has changed again stays as it is, and so do your own edits on disk
-    if their earlier text wasn't kept. An undo is a change, too, and can be undone. Exits with 1 if a change couldn't be
-    undone, and with 5 if nobody could confirm it.
+    if their earlier text wasn't kept. You can undo an undo. Exits with 1 if a change couldn't be undone, and with 5 if
+    nobody was there to confirm.
 
     \b
     mcp-memory undo

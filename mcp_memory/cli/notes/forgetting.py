@@ -23,7 +23,7 @@ _since = note_options.since("Only notes forgotten from this time on")
 @click.option("--reason", help="Why, in a few words.")
 @command_options
 def forget(cli: CommandContext, note: str, reason: str | None) -> None:
-    """Hide a note or log entry from every answer, even one of your own. The file stays.
+    """Hide a note or log entry, even your own, from every answer. The file stays.
 
     NOTE is an id, a path, or a few words from the note. If several notes match, you choose.
 
@@ -79,13 +79,13 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
 @_client
 @note_options.session
 @_since
-@click.option("--path", metavar="FOLDER", help="Only notes in this folder of the vault, e.g. of an import.")
-@click.option("--dry-run", is_flag=True, help="Without NOTE: list what would come back.")
+@click.option("--path", metavar="FOLDER", help="Only notes in this folder of the vault, e.g. an import's.")
+@click.option("--dry-run", is_flag=True, help="Without NOTE: list what would be restored.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:
-    """Bring back a forgotten note or log entry, byte for byte, or everything that a client forgot or that is forgotten
-    in a folder. An archived note returns to its old place, and links follow.
+    """Bring back a forgotten note or log entry, byte for byte, or everything that a client forgot, or all forgotten
+    notes in a folder. An archived note returns to its old place, and links to it are updated.
 
     NOTE is an id, a path, or words from its title. If several notes match, you choose.
 

@@ -25,14 +25,16 @@ _MEANINGS = {
 
 @click.command()
 @click.argument("note", metavar="[NOTE]", nargs=-1)
-@click.option("--depth", type=click.IntRange(1, 5), default=1, metavar="N", help="Hops to go; default 1, at most 5.")
+@click.option(
+    "--depth", type=click.IntRange(1, 5), default=1, metavar="N", help="Links to follow; default 1, at most 5."
+)
 @click.option("--check", is_flag=True, help="List links that lead nowhere, to several notes or to a retired note.")
 @click.option("--repair", is_flag=True, help="Repair links in the agents' own notes.")
 @click.option("--personal", is_flag=True, help="With --repair: also in notes that you wrote; shows the changes first.")
 @click.option("--orphans", is_flag=True, help="With --check: also list notes without any link.")
 @click.option("--yes", is_flag=True, help="With --personal: don't ask.")
 @click.option("--code", is_flag=True, help="List the code that notes name; with --check, look at the repositories now.")
-@click.option("--confirm", "is_right", is_flag=True, help="With --code: confirm that NOTE fits the current code.")
+@click.option("--confirm", "is_right", is_flag=True, help="With --code: confirm that NOTE matches the current code.")
 @note_options.project("With --code: this project's notes")
 @command_options
 def links(
@@ -42,9 +44,9 @@ def links(
 
     A link's type is its property, or the start of its line: `- because: [[note]]`.
 
-    --check also lists notes about code that has changed since, and misspelled names of properties. --repair fixes links
-    that broke because a file was renamed or moved, if its id, its content or its name identifies the note. Only the
-    link's target changes, and `mcp-memory undo RUN` reverses it.
+    --check also lists notes about code that has changed since, and misspelled property names. --repair fixes links that
+    broke because a file was renamed or moved, if its id, its content or its name identifies the note. Only the link's
+    target changes, and `mcp-memory undo RUN` reverses it.
 
     --code lists the files, symbols, commits and commands that notes (or NOTE) name, and which of them had moved,
     changed or gone when the daemon last looked. Run it in a repository to show the daemon where the project is.

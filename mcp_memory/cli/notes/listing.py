@@ -37,16 +37,18 @@ _BESIDES = {
 @note_options.kinds
 @note_options.tags
 @_project
-@click.option("--client", help="Only notes from this client, e.g. claude-code; you = command line, disk = by hand.")
+@click.option(
+    "--client", help="Only notes from this client, e.g. claude-code; you = the command line, disk = your editor."
+)
 @note_options.session
 @note_options.since("Only notes dated from this time on")
 @note_options.until("Only notes dated before this time")
 @click.option("--today", is_flag=True, help="Only notes dated today.")
 @click.option("--path", help="Only this folder or file.")
 @click.option("--text", is_flag=True, help="Show the first lines of each note.")
-@click.option("--archived", is_flag=True, help="Instead: archived, superseded and expired notes.")
-@click.option("--deleted", is_flag=True, help="Instead: forgotten notes; other options filter by client and time.")
-@note_options.limit(None, 1000, f"The most notes to list; default: {_MOST}, or all with --deleted.")
+@click.option("--archived", is_flag=True, help="List archived, superseded and expired notes instead.")
+@click.option("--deleted", is_flag=True, help="List forgotten notes instead; other options filter by client and time.")
+@note_options.limit(None, 1000, f"List at most this many notes; default: {_MOST}, or all with --deleted.")
 @command_options
 def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text: bool, **filters: Any) -> None:
     """List notes and log entries, newest first, or forgotten notes with --deleted.
@@ -78,9 +80,11 @@ def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text:
 
 
 @click.command()
-@click.option("--done", metavar="NOTE", multiple=True, help="Mark this one (id, path or words) as done. Repeatable.")
+@click.option(
+    "--done", metavar="NOTE", multiple=True, help="Mark this commitment (id, path or words) as done; may be repeated."
+)
 @click.argument("words", metavar="", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Include all later and all done commitments.")
+@click.option("--all", "everything", is_flag=True, help="Include all later and completed commitments.")
 @click.option("--client", help="Only commitments from this client's sessions, e.g. claude-code; or you.")
 @note_options.project("This project's commitments and those without one")
 @command_options
@@ -130,7 +134,7 @@ def _keep(cli: CommandContext, words: str) -> Mapping[str, Any]:
 
 @click.command()
 @click.argument("target", metavar="[NOTE]", required=False)
-@click.option("--unanswered", is_flag=True, help="List the questions of the last 30 days that memory could not answer.")
+@click.option("--unanswered", is_flag=True, help="List questions from the last 30 days that memory couldn't answer.")
 @command_options
 def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
     """Count the notes by kind, project and client, and show their size and how fresh the index is. With NOTE (id or

@@ -35,13 +35,13 @@ _LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; g
 
 @click.command(cls=TextCommand)
 @click.argument("query", nargs=-1, required=True)
-@note_options.limit(6, 1000, "The most hits to show.")
+@note_options.limit(6, 1000, "Show at most this many hits.")
 @note_options.kinds
 @note_options.tags
 @note_options.since("Only notes dated from this time on")
 @_until
 @click.option("--path", help="Only this folder or file.")
-@click.option("--archived", "include_archived", is_flag=True, help="Also retired, expired and set-aside notes.")
+@click.option("--archived", "include_archived", is_flag=True, help="Include archived, superseded and expired notes.")
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
 @click.option("--explain", is_flag=True, help="Print a table that explains each hit's rank.")
 @_project
@@ -84,7 +84,7 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
 @click.option("--phase", help="The phase of work: start, prompt, plan, build, debug or review.")
 @note_options.kinds
 @_until
-@click.option("--budget", "budget_tokens", type=int, help="The most tokens to return (4 characters each).")
+@click.option("--budget", "budget_tokens", type=int, help="Return at most this many tokens of 4 characters.")
 @_project
 @command_options
 def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
@@ -109,7 +109,7 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.option("--supersedes", metavar="ID", help="The note or entry to replace.")
 @click.option("--expires", metavar="WHEN", help="When it expires: Friday, in 2 weeks, 2026-12-31.")
 @click.option("--due", metavar="WHEN", help="When a commitment is due: Friday, tomorrow 15:00, 2026-12-31.")
-@click.option("--path", help="A new file's exact path inside the managed folder; or MEMORY.md.")
+@click.option("--path", help="The new file's exact path inside the managed folder, or MEMORY.md.")
 @click.option("--section", help="With --path MEMORY.md: the heading to put the entry under.")
 @note_options.project("The project it belongs to", otherwise=note_options.NO_PROJECT)
 @command_options

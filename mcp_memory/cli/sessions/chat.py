@@ -51,8 +51,8 @@ Anything else is said to the model. What you state is stored as in any other ses
 @note_options.project("The project to talk about", otherwise=note_options.NO_PROJECT)
 @command_options
 def chat(cli: CommandContext, model: str | None, project: str | None) -> None:
-    """Talk with a language model that has your memory. It gets the notes that fit each message, and your statements are
-    stored. The session is captured like an agent's session.
+    """Talk with a language model that has your memory. It gets notes that are relevant to each message, and your
+    statements are stored. The session is captured like an agent's session.
 
     Any OpenAI-compatible endpoint works, such as Ollama, llama.cpp, vLLM or LM Studio: set endpoint and model under
     [summarizer]. Lines are read from standard input; /help lists more commands.

@@ -44,12 +44,12 @@ _PAST = {"accept": "accepted", "drop": "dropped", "merge": "merged", "done": "do
     "--accept-all-above", type=click.FloatRange(0, 1), metavar="SCORE",
     help="Accept every candidate with at least this score that contradicts nothing.",
 )  # fmt: skip
-@click.option("--conflicts", "only_conflicts", is_flag=True, help="Instead: review notes that contradict each other.")
+@click.option("--conflicts", "only_conflicts", is_flag=True, help="Review notes that contradict each other instead.")
 @click.option("--keep", metavar="ID", help="In a conflict, keep this note and supersede the other.")
 @click.option("--both", metavar="ID", help="In a conflict, keep both notes.")
 @click.option("--with", "other", metavar="ID", help="With --keep or --both: only its conflict with this note.")
 @click.option("--yes", is_flag=True, help="With --keep: don't ask.")
-@note_options.project("With --conflicts: only those of this project's notes and of notes without one")
+@note_options.project("With --conflicts: only this project's notes and those without one")
 @command_options
 def review(
     cli: CommandContext,
@@ -64,18 +64,18 @@ def review(
 ) -> None:
     """Review the candidates in _inbox/ with one key each; `?` explains the keys.
 
-    Next come statements that were stored immediately, until you accept them, and proposals from DREAMS.md, which the
-    next `mcp-memory dream` carries out. A dropped candidate isn't proposed again; `mcp-memory restore ID` brings it
-    back. If another program changes a candidate meanwhile, it is left alone, and you see an error.
+    Then it shows statements that were stored immediately and that you haven't accepted yet, and proposals from
+    DREAMS.md, which the next `mcp-memory dream` applies. A dropped candidate isn't proposed again; `mcp-memory restore
+    ID` brings it back. If another program changes a candidate meanwhile, it is left alone, and you see an error.
 
     --conflicts lists notes that contradict each other, latest first. Until you decide, agents see the newer note with
-    the older value. --keep supersedes the whole other note, after showing it to you. If that note says more, edit the
-    old value in it instead; this settles the conflict, too. --both records in the newer note that both apply.
-    `mcp-memory undo NOTE` undoes a decision.
+    the older value. --keep supersedes the whole other note, after showing it to you. If that note contains more than
+    the old value, edit the value instead; this settles the conflict, too. --both records in the newer note that both
+    are right. `mcp-memory undo NOTE` undoes a decision.
 
     \b
     mcp-memory review                          with keys, on a terminal
-    mcp-memory review --json                   what waits, for scripts
+    mcp-memory review --json                   what awaits review, for scripts
     mcp-memory review --accept-all-above 0.8
     mcp-memory review --drop KABTV4
     mcp-memory undo KABTV4                     undo your decision about it

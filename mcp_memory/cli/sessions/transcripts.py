@@ -55,9 +55,9 @@ def sessions() -> None:
 @click.argument("file", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every session in the clients' folders, however old.")
 @click.option(
-    "--client", help="The transcript's client, or with --all the only one: claude-code, codex, openclaw, gemini."
+    "--client", help="The transcript's client, or with --all, the only client: claude-code, codex, openclaw or gemini."
 )
-@click.option("--dry-run", is_flag=True, help="Show what there is to capture, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be captured, without writing it.")
 @command_options
 def capture(cli: CommandContext, file: str | None, everything: bool, client: str | None, dry_run: bool) -> None:
     """Make agents' past sessions searchable, as the daemon does automatically for sessions with hooks.
@@ -99,7 +99,7 @@ def extract(
     """Store what is worth remembering from a transcript: preferences, decisions, corrections, fixes, facts.
 
     Outright statements are stored at once and listed when the next session starts (extraction.auto_accept). The rest
-    waits in _inbox/ for `mcp-memory review`. Extracting the same transcript again stores nothing. TRANSCRIPT is a
+    waits in _inbox/ for `mcp-memory review`. Extracting the same transcript again adds nothing. TRANSCRIPT is a
     client's file, a session id, or a file with one JSON message per line: its role (user, assistant or tool), text, and
     time (at); for a tool also its name (tool), arguments, and failed.
 
@@ -136,7 +136,7 @@ def extract(
     cli.show(result, lines)
 
 
-@sessions.command(short_help="List statements that memory is missing.")
+@sessions.command(short_help="List statements that are missing from memory.")
 @click.argument("transcript")
 @command_options
 def audit(cli: CommandContext, transcript: str) -> None:

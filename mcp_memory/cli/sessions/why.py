@@ -19,7 +19,7 @@ _NOTHING_IN_IT = "no session of this name was given anything: mcp-memory why all
 
 @click.command()
 @click.argument("session", default="last")
-@note_options.limit(20, 4000, "The most answers to show.")
+@note_options.limit(20, 4000, "Show at most this many answers.")
 @command_options
 def why(cli: CommandContext, session: str, limit: int) -> None:
     """Show which notes the hooks gave an agent, and why: the matching words of the prompt, and the score.

@@ -31,7 +31,7 @@ def demo(cli: CommandContext) -> None:
     """Show in a few seconds what memory does. It stores three weeks of a developer's notes in a temporary folder, asks
     five questions, and shows what an agent gets with a prompt.
 
-    It has its own vault and state and opens no port, so your vault and a running daemon are left alone. The folder is
+    It has its own vault and state and opens no port, so it doesn't touch your vault or a running daemon. The folder is
     removed at the end, or when you interrupt it.
 
     \b

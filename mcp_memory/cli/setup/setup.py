@@ -42,9 +42,11 @@ busy."""
 
 
 @click.command()
-@click.option("--client", "only", type=click.Choice(list(CLIENTS)), multiple=True, help="Only this; may be repeated.")
-@click.option("--no-past", is_flag=True, help="Leave past sessions and the clients' own memory alone.")
-@click.option("--dry-run", is_flag=True, help="Only show what there is and what would change.")
+@click.option(
+    "--client", "only", type=click.Choice(list(CLIENTS)), multiple=True, help="Only this client; may be repeated."
+)
+@click.option("--no-past", is_flag=True, help="Skip past sessions and the clients' own memories.")
+@click.option("--dry-run", is_flag=True, help="Only show what was found and what would change.")
 @click.option("--diff", "diffs", is_flag=True, help="Show the changes to files line by line.")
 @click.option("--yes", is_flag=True, help="Answer yes to every question.")
 @command_options
@@ -56,11 +58,11 @@ def setup(
     diffs: bool,
     yes: bool,
 ) -> None:
-    """Set memory up, step by step: start the daemon, connect the clients on this machine, bring in past sessions and
-    the clients' own memories, and ask a first question.
+    """Set up memory, step by step: start the daemon, connect the clients on this machine, import past sessions and the
+    clients' own memories, and ask a first question.
 
-    Each step shows what it found and asks before it changes anything; `d` shows a client's files as a diff. For Codex
-    this includes its trust in our hooks. Run it again at any time; it reports finished steps and leaves them alone.
+    Each step shows what it found and asks before it changes anything; `d` shows a client's files as a diff. For Codex,
+    this includes trusting our hooks. You can run it again at any time; it reports finished steps and skips them.
     Without a terminal, it changes nothing unless you pass --yes, and exits with 5.
 
     \b

@@ -36,11 +36,11 @@ class TopicCommands(click.Group):
 @command_options
 @click.pass_context
 def topics(ctx: click.Context, cli: CommandContext, depth: int | None, dropped: str | None) -> None:
-    """Show the topics, with the number and dates of their notes, and the fresh notes that wait to be filed; or change
-    topics. If you rename a topic's folder in a file manager, its title follows.
+    """Show the topics, with the number and dates of their notes, and new notes not yet filed; or change topics. If you
+    rename a topic's folder in a file manager, its title follows.
 
     `stale` means that the topic's page, or a page below it, is out of date. The next compaction rewrites it and keeps
-    your changes. Folders that you made are shown and left alone. TOPIC is a folder or a title.
+    your changes. Folders that you created are shown but never changed. TOPIC is a folder or a title.
 
     \b
     mcp-memory topics
@@ -73,21 +73,21 @@ def draw_one(ctx: click.Context, cli: CommandContext, topic: tuple[str, ...], de
 
 
 @topics.command(short_help="File fresh notes under topics now.")
-@click.option("--dry-run", is_flag=True, help="List what would be filed first; change nothing.")
+@click.option("--dry-run", is_flag=True, help="List what would be filed, without filing it.")
 @command_options
 def compact(cli: CommandContext, dry_run: bool) -> None:
     """File fresh notes under topics now, and update the topics' pages.
 
     Notes about one subject move from topics/_fresh/ into a folder with a page, _summary.md, that sums them up and links
     to each; topics/_index.md lists all topics. Notes are moved and never edited, except to update links. Subjects with
-    few notes wait for more, and so do the newest notes (topics.fresh_tail_count). The daemon compacts automatically
-    when the machine is idle (topics.automatic).
+    few notes wait for more notes, and the newest notes aren't filed yet (topics.fresh_tail_count). The daemon compacts
+    automatically when the machine is idle (topics.automatic).
 
-    Your own text and changes on a page stay when the rest is rewritten. A page without its properties is entirely
-    yours.
+    Your own text and changes on a page stay when the rest is rewritten. If you remove a page's properties, it is
+    entirely yours.
 
     \b
-    mcp-memory topics compact --dry-run               what would be filed first
+    mcp-memory topics compact --dry-run               what would be filed
     mcp-memory topics compact                         do it
     mcp-memory undo 20261121T093005                   undo one run"""
     answer = cli.ask("compact", deadline_s=compaction_s(cli.settings), dry_run=dry_run or None)
@@ -100,7 +100,7 @@ def compact(cli: CommandContext, dry_run: bool) -> None:
 @click.argument("name")
 @command_options
 def rename(cli: CommandContext, topic: str, name: str) -> None:
-    """Give a topic another title. Its folder is renamed, too; links follow, and the title stays.
+    """Give a topic another title. Its folder is renamed, too, and links are updated. Later runs keep the title.
 
     \b
     mcp-memory topics rename 07-eur "Flat hunt"
@@ -113,7 +113,7 @@ def rename(cli: CommandContext, topic: str, name: str) -> None:
 @click.argument("into")
 @command_options
 def move(cli: CommandContext, topic: str, into: str) -> None:
-    """Move a topic with all its notes into another one, or to the top: /
+    """Move a topic with all its notes into another topic, or to the top level: /
 
     \b
     mcp-memory topics move 03-ferries 01-japan-trip
@@ -140,8 +140,8 @@ def merge(cli: CommandContext, topic: str, into: str) -> None:
 @command_options
 def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) -> None:
     """Move some notes of a topic into a new topic with this name: beside it, or below it if it is a project's own
-    topic. NOTE is an id, a path or a file name. Without NOTE, it moves the notes that have all words of NAME in their
-    title, tags or text.
+    topic. NOTE is an id, a path or a file name. Without NOTE, it moves the notes whose title, tags or text contain all
+    words of NAME.
 
     \b
     mcp-memory topics split 01-japan-trip "Rail pass"
@@ -151,7 +151,7 @@ def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) ->
 
 @topics.command(short_help="Write a page for each project, person and tool.")
 @click.option("--dry-run", is_flag=True, help="Only list the pages that are out of date.")
-@click.option("--memory", is_flag=True, help="Put an index into MEMORY.md, too, between marks.")
+@click.option("--memory", is_flag=True, help="Also put an index into MEMORY.md, between markers.")
 @command_options
 def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
     """Write a page in entities/ for each project, person, service and tool, with its current claims and their evidence,
@@ -159,7 +159,7 @@ def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
 
     From then on, the daemon keeps them up to date until you delete INDEX.md. Pages that you change or delete are left
     alone. `mcp-memory wiki` shows the same without pages. The index in MEMORY.md lists the latest sessions, active
-    projects and the most used notes; delete it with its marks to stop its updates.
+    projects and the most used notes; to stop its updates, delete it together with its markers.
 
     \b
     mcp-memory topics organize

@@ -22,13 +22,13 @@ def wiki() -> None:
     mcp-memory wiki search port            claims with these words
     mcp-memory wiki get shop               one subject; without a name, all subjects
     mcp-memory wiki lint                   conflicts, uncertain claims, pages that are out of date
-    mcp-memory wiki apply confirm KABTV4   decide; the notes keep your decision"""
+    mcp-memory wiki apply confirm KABTV4   decide; your decision is stored in the notes"""
 
 
 @wiki.command()
 @click.argument("words", nargs=-1, required=True)
 @_project
-@note_options.limit(6, 1000, "The most claims to show.")
+@note_options.limit(6, 1000, "Show at most this many claims.")
 @command_options
 def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
     """Find claims by their words.
@@ -45,8 +45,8 @@ def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
 @_project
 @command_options
 def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
-    """Show the claims about SUBJECT, with their evidence, and which are disputed. If SUBJECT isn't a subject's name,
-    show the claims with these words. Without SUBJECT, list the subjects; --json then lists all claims.
+    """Show the claims about SUBJECT, with their evidence, and which are disputed. If no subject has that name, show the
+    claims with these words. Without SUBJECT, list the subjects; --json then lists all claims.
 
     \b
     mcp-memory wiki get shop

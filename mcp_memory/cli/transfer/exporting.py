@@ -44,7 +44,8 @@ def export(cli: CommandContext, form: str | None, target: Path, force: bool, for
     jsonl  one object per note: path, etag, id, title, kind, dates, tags, source … and its text
     tar    every note's file with its sha256; the same vault gives the same bytes, and unpacks to a vault
 
-    `mcp-memory import` restores tar and jsonl byte for byte. Only notes (.md) are exported, without those of sources.
+    `mcp-memory import` restores tar and jsonl byte for byte. Only the vault's own notes (.md) are exported, not those
+    in [vault.sources].
 
     \b
     mcp-memory export --to ~/backup/memory.tar

@@ -39,16 +39,16 @@ _UNDO = "mcp-memory undo "
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--from", "kind", type=click.Choice(KINDS), help="The source's format; default: detected.")
 @click.option("-p", "--project", help="The project for notes that don't name one; default: none.")
-@click.option("--dry-run", is_flag=True, help="List what would go where, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="List what would be stored where, without importing it.")
 @command_options
 def import_(cli: CommandContext, source: Path, kind: str | None, project: str | None, dry_run: bool) -> None:
     """Import the notes of another program, or an export of a vault.
 
     Notes go to imported/ and keep their folders, so that links between them still work. Text, dates, tags and titles
-    stay, and the frontmatter names each note's origin. The source is only read. Run the same command again to import
-    new and changed notes. If you edited a note here, it stays, and the source's version is put beside it. Forgotten
-    notes stay forgotten. An interrupted import continues where it stopped. Each import prints the `mcp-memory undo`
-    command that reverses it.
+    are kept, and the frontmatter names each note's origin. The source is only read. Run the same command again to
+    import new and changed notes. If you edited a note here, it stays, and the source's version is stored beside it.
+    Forgotten notes stay forgotten. An interrupted import continues where it stopped. Each import prints the `mcp-memory
+    undo` command that reverses it.
 
     \b
     claude-code    ~/.claude, a project's memory folder in it, a repository, or a CLAUDE.md

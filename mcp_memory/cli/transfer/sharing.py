@@ -15,10 +15,15 @@ from mcp_memory.text.pluralize import counted
 @click.command()
 @click.argument("topic")
 @click.option(
-    "--to", "target", type=click.Path(path_type=Path), metavar="FOLDER", required=True, help="Empty, or shared before."
+    "--to",
+    "target",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    required=True,
+    help="An empty folder, or one shared to before.",
 )
 @click.option("--link", "linked", is_flag=True, help="Make hard links instead of copies, where possible.")
-@click.option("--dry-run", is_flag=True, help="List what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="List what would be done, without doing it.")
 @command_options
 def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: bool) -> None:
     """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
