@@ -25,7 +25,7 @@ Topic = dict[str, Any]
 """A topic as the operation `tree` returns it."""
 
 REFLECT = """Look back over this session. With memory_search and memory_recall, compare what was learned with what
-memory already holds{about}. Then: store what is new with memory_append, supersede what has become wrong, forget what
+memory already contains{about}. Then: store what is new with memory_append, supersede what has become wrong, forget what
 was never true. Finish with a short list for the person: stored, changed, forgotten."""
 
 
