@@ -1,15 +1,13 @@
 """Loads the words and patterns that signal a change, for all languages, from `change_words.toml`."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any
 
 from mcp_memory.text.language.terms import plain
+from mcp_memory.text.language.word_tables import read_table
 
-_TABLE: dict[str, Any] = tomllib.loads((files("mcp_memory.comparison") / "change_words.toml").read_text("utf-8"))
+_TABLE = read_table("mcp_memory.comparison", "change_words.toml")
 _OLD, _DOT = r"(?P<old>[^,.;:()—–]{1,60}?)", "\u2024"
 _END = r"(?=[,.;:()—–]|\s+(?:but|and|or|because|since|from|for|with|so|sondern|und|weil|mais|et|sino|y)\b|$)"
 _WITHIN_VALUES = re.compile(r"(?<=\w)[.,:](?=\w)")

@@ -8,7 +8,6 @@ form that the text may take, so that a budget is never exceeded.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -18,7 +17,7 @@ from itertools import accumulate, islice
 from mcp_memory.models import NotePath, Passage
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, merge
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
-from mcp_memory.text.escape_invisible import QUOTED, in_line, quoted, visible
+from mcp_memory.text.escape_invisible import MARK_DIGITS, QUOTED, in_line, quote_mark, quoted, visible
 from mcp_memory.text.language.word_overlap import jaccard
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
@@ -40,7 +39,6 @@ on. Otherwise ten notes that differ in a number would fill the answer."""
 NOTE = "Note: "
 """The beginning of a remark on how far to trust the answer; such a remark comes first."""
 
-_MARK_DIGITS = 8
 _LEAST_ROOM_CHARS = 60
 """The least room worth a passage with its header."""
 
@@ -68,7 +66,7 @@ class TextFrame:
 
     def room(self, budget_tokens: int) -> int:
         """Return the most characters of the quoted part."""
-        return budget_tokens * CHARS_PER_TOKEN - len(_framed(self, "", "x" * _MARK_DIGITS, self.folder))
+        return budget_tokens * CHARS_PER_TOKEN - len(_framed(self, "", "x" * MARK_DIGITS, self.folder))
 
     def within(self, budget_tokens: int) -> TextFrame:
         """Return the frame with remarks that leave half of the budget to the notes, and without a long folder."""
@@ -202,11 +200,8 @@ def render(frame: TextFrame, assembly: BudgetedText) -> str:
     text = _quoted(assembly)
     if not text:
         return "\n".join([frame.silence, *frame.remarks])
-    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
-    while mark in text:
-        mark = hashlib.sha256(mark.encode()).hexdigest()[:_MARK_DIGITS]
     has_path = any(excerpt.shown_path and not excerpt.path.startswith("@") for excerpt in assembly.excerpts)
-    return _framed(frame, text, mark, frame.folder if has_path else "")
+    return _framed(frame, text, quote_mark(text), frame.folder if has_path else "")
 
 
 def _framed(frame: TextFrame, text: str, mark: str, folder: str) -> str:

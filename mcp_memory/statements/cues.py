@@ -1,9 +1,7 @@
 """Describes a sentence of a session by cues: words and forms that separate statements from requests and small talk."""
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from math import log1p
 
 from mcp_memory.statements.language import languages
@@ -11,6 +9,7 @@ from mcp_memory.statements.spoken import SpokenSentence
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.conversation.own_words import MASK
 from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.word_tables import read_table
 
 _KINDS = (FactKind.NUMBER, FactKind.DATE, FactKind.NAME, FactKind.IDENTIFIER)
 VETO, CUE, AGREEMENT, PROPOSAL = "veto", "cue", "agreement", "proposal"
@@ -19,7 +18,7 @@ VETO, CUE, AGREEMENT, PROPOSAL = "veto", "cue", "agreement", "proposal"
 @cache
 def patterns(part: str) -> dict[str, re.Pattern[str]]:
     """Return the patterns of a part of `cues.toml`, by name, for the view of a sentence."""
-    table = tomllib.loads((files("mcp_memory.statements") / "cues.toml").read_text("utf-8"))[part]
+    table = read_table("mcp_memory.statements", "cues.toml")[part]
     return {name: re.compile(text) for name, text in table.items()}
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.statements.candidate import StatementKind
+from mcp_memory.text.language.word_tables import either
+from mcp_memory.text.parsed_values import list_at
 
 _REPOSITORY_PATH = re.compile(r"(?<![\w/~.:@$\\-])(?:\.?[\w-]+/)+\.?[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}\b(?!/)")
 
@@ -69,20 +71,11 @@ def names_project(text: str, project: str) -> bool:
 
 
 def _language(code: str, table: Mapping[str, Any]) -> Language:
-    parts: Mapping[str, str] = table.get("parts", {})
-
     def joined(patterns: Sequence[str]) -> str:
-        one = "|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)"
-        for _ in parts:  # patterns may be nested
-            for name, part in parts.items():
-                one = one.replace(f"<{name}>", part)
-        return one
+        return either(patterns, table.get("parts", {}))
 
-    def either(*names: str) -> re.Pattern[str]:
-        found: Any = table
-        for name in names:
-            found = found.get(name, {})
-        return re.compile(joined(found or ()))
+    def any_of(*names: str) -> re.Pattern[str]:
+        return re.compile(joined(list_at(table, *names)))
 
     def whole(name: str) -> re.Pattern[str]:
         return re.compile(rf"(?:{joined(table[name])})\s*[.!,…]*")
@@ -94,16 +87,16 @@ def _language(code: str, table: Mapping[str, Any]) -> Language:
         code=code,
         lead=re.compile(rf"(?:{joined(table['lead'])})(?:\s*[,:!.–—-]+\s*|\s+)(?=\S)"),
         question=re.compile(rf"(?:{joined(table['question'])})"),
-        before=either("before"),
-        anywhere=either("anywhere"),
+        before=any_of("before"),
+        anywhere=any_of("anywhere"),
         denial=whole("denial"),
-        remember=either("remember"),
-        introduces=either("introduces"),
-        here=either("here"),
+        remember=any_of("remember"),
+        introduces=any_of("introduces"),
+        here=any_of("here"),
         works=re.compile(rf"(?:{joined(table['works'])})\s*(?=[.!,;…]|$)"),
         outright=by_kind("outright"),
         tentative=by_kind("tentative"),
-        states=either("stating", "fact"),
-        states_not=either("stating", "not_fact"),
+        states=any_of("stating", "fact"),
+        states_not=any_of("stating", "not_fact"),
         capitals_name=bool(table.get("capitals_name", True)),
     )

@@ -1,10 +1,8 @@
 """Extracts from a session what was asked, decided, changed and left open, in 200 words. Pure."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
@@ -20,6 +18,7 @@ from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import jaccard
+from mcp_memory.text.language.word_tables import read_table
 
 ASKED, DECIDED, CHANGED, LEFT_OPEN = "Asked", "Decided", "Changed", "Left open"
 MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES, MOST_CHARS = 184, 30, 8, 90
@@ -152,5 +151,5 @@ def _has(cue: str, text: str) -> bool:
 
 @cache
 def _cues() -> Mapping[str, re.Pattern[str]]:
-    table = tomllib.loads((files("mcp_memory.summaries") / "cues.toml").read_text("utf-8"))
+    table = read_table("mcp_memory.summaries", "cues.toml")
     return {name: re.compile(pattern) for name, pattern in table.items()}

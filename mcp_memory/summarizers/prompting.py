@@ -1,19 +1,17 @@
 """Builds the prompt of a request from the texts in `prompts/`, which are read once."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
 
 from mcp_memory.summarizers.base import Prompt, SummaryRequest
-from mcp_memory.text.escape_invisible import visible
+from mcp_memory.text.escape_invisible import quote_mark, visible
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 MOST_SOURCE_TITLE_CHARS = 200
 LEAST_PAGE_TOKENS, LABEL_TOKENS = 150, 25
 """The minimum budget for the text of a topic's page, and the budget of the label for a source."""
-_MARK_DIGITS = 12
 _CHARS_PER_WORD = 7
 """Characters per word: about six in English with the space, plus some room."""
 
@@ -25,7 +23,7 @@ def prompt_for(request: SummaryRequest, prompt_tokens: int, *, terse: bool = Fal
     parts = list(_parts(request, is_update=is_update))
     shares = _shares([len(text) for _, text in parts], prompt_tokens * CHARS_PER_TOKEN)
     cut = [(head, truncate(text, share // CHARS_PER_TOKEN)) for (head, text), share in zip(parts, shares, strict=True)]
-    mark = _mark("\n".join(f"{head}\n{text}" for head, text in cut))
+    mark = quote_mark("\n".join(f"{head}\n{text}" for head, text in cut))
     quoted = "\n".join(f"{mark} {head}\n{text}" if text else f"{mark} {head}" for head, text in cut)
     words = request.budget_tokens * CHARS_PER_TOKEN // _CHARS_PER_WORD
     form = "page_form" if request.gist_sentences else "list_form"
@@ -67,14 +65,6 @@ def _shares(lengths: Sequence[int], room: int) -> list[int]:
         shares[place] = min(whole, room // (len(lengths) - done))
         room -= shares[place]
     return shares
-
-
-def _mark(text: str) -> str:
-    """Return a hash of the text that doesn't occur in the text, so that no author of a note can close the quote."""
-    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
-    while mark in text:
-        mark = hashlib.sha256(mark.encode()).hexdigest()[:_MARK_DIGITS]
-    return mark
 
 
 @cache

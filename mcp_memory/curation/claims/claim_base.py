@@ -4,12 +4,10 @@ Nothing is stored, so a forgotten, private or muted note disappears from the cla
 """
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -23,6 +21,7 @@ from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.language.facts import Fact, FactKind, facts
 from mcp_memory.text.language.terms import fold
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
+from mcp_memory.text.language.word_tables import read_table
 from mcp_memory.vault.succession.entry_marks import is_private
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ def _projects(claims: Sequence[Claim]) -> Iterator[Subject]:
 
 def _named(claims: Sequence[Claim]) -> Iterator[Subject]:
     """Yield the people, services and tools that claims name. Most of the claims, at least two, must show the type."""
-    table = tomllib.loads((files("mcp_memory.curation.claims") / "names.toml").read_text("utf-8"))
+    table = read_table("mcp_memory.curation.claims", "names.toml")
     generic = set(table.pop("generic").split())
     bare = {id(one): _bare(one.text.removeprefix(f"{one.latest.note.title}: ")) for one in claims}
     about = defaultdict[str, dict[int, Claim]](dict)

@@ -6,13 +6,12 @@ write to temp instead`) is not a request.
 """
 
 import re
-import tomllib
 from enum import Flag, auto
 from functools import cache
-from importlib.resources import files
 
 from mcp_memory.text.conversation.own_words import masked, own_words
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_tables import either, read_table
 
 
 class OffRecord(Flag):
@@ -138,16 +137,7 @@ def _has(name: str, view: str) -> bool:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    table = tomllib.loads((files("mcp_memory.text.conversation") / "off_record.toml").read_text("utf-8"))
-    parts: dict[str, str] = table["parts"]
-
-    def joined(patterns: list[str]) -> re.Pattern[str]:
-        one = "|".join(f"(?:{pattern})" for pattern in patterns)
-        for _ in parts:  # patterns may be nested
-            for name, part in parts.items():
-                one = one.replace(f"<{name}>", part)
-        return re.compile(one)
-
+    table = read_table("mcp_memory.text.conversation", "off_record.toml")
     wishes = table["wishes"]
-    of_languages = [pattern for language in ("en", "de", "fr", "es") for pattern in wishes.pop(language)]
-    return {"wish": joined(of_languages)} | {name: joined(patterns) for name, patterns in wishes.items()}
+    wishes["wish"] = [pattern for language in ("en", "de", "fr", "es") for pattern in wishes.pop(language)]
+    return {name: re.compile(either(patterns, table["parts"])) for name, patterns in wishes.items()}
