@@ -1,6 +1,6 @@
 """Writes pages about sessions and days, and digests of any time."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
@@ -13,7 +13,6 @@ from mcp_memory.models import Filters
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT, moment_of
 from mcp_memory.summaries.digest import Digests
-from mcp_memory.summaries.requests import DigestRequest
 from mcp_memory.summaries.session_job import SessionSummaries
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import SUMMARIES
@@ -21,6 +20,17 @@ from mcp_memory.vault.note_file import slug
 
 SESSIONS_S, PAGES_S = 300.0, 3600.0
 """Seconds between two checks whether a session has ended, and whether pages are out of date."""
+
+
+@dataclass(frozen=True, slots=True)
+class DigestRequest:
+    """A digest of what happened within these dates, in this project ('*' = all). `save`: also as a page of the
+    vault."""
+
+    since: str | None = None
+    until: str | None = None
+    project: str | None = None
+    save: bool = False
 
 
 def build(core: Core) -> Feature:

@@ -23,13 +23,14 @@ from mcp_memory.errors import McpMemoryError, StorageFailed
 from mcp_memory.models import NoteId
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.usage.note_use import DayUse, NoteUse
-from mcp_memory.usage.question_signs import is_same_question, pack_signs
 from mcp_memory.usage.unanswered import (
     StoredQuestion,
     UnansweredQuestion,
     UnansweredQuestions,
     drop_questions,
+    is_same_question,
     most_asked,
+    pack_signs,
     read_questions,
 )
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange, current_caller
