@@ -1,8 +1,8 @@
-"""Runs under the fault shim: one act on a vault and its state folder, killed or failed at each call in turn, each time
-in a forked child on a fresh copy.
+"""Runs under the fault shim: acts on a vault and its state folder, killed or failed at each call in turn, each time in
+a forked child on a fresh copy.
 
-Usage: faulty.py ACT FOLDER STRIDE ACTION …; at every STRIDEth call; prints a JSON object for each broken promise, then
-a summary.
+Usage: faulty.py FOLDER ACT:STRIDE:ACTION,… …; at every STRIDEth call; prints a JSON object an act: what was tried, and
+each broken promise.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -449,6 +450,7 @@ ACTS = {
 def main(name: str, folder: Path, stride: int, actions: list[str]) -> None:
     global ORIGINAL  # noqa: PLW0603 -- known only when the scene is set
     act, scene = ACTS[name], folder / "scene"
+    TEA.clear()  # of the act before
     vault = vault_in(scene)
     if act.prepare:
         act.prepare(vault)
@@ -459,10 +461,11 @@ def main(name: str, folder: Path, stride: int, actions: list[str]) -> None:
                 vault.forget(OLD)
     TEA.clear()
     TEA.update(tea_of(vault))
+    WHOLE.clear()
     WHOLE.update(all_of(vault))
     calls = attempt(act, scene, folder / "case", 0, "kill-before")[1]
-    cases = broken = 0
-    outcomes: dict[str, int] = {}
+    broken: list[dict[str, object]] = []
+    outcomes = Counter[str]()
     for action in actions:
         for number in range(1, calls + 1, stride):
             outcome, hit = attempt(act, scene, folder / "case", number, action)
@@ -472,12 +475,10 @@ def main(name: str, folder: Path, stride: int, actions: list[str]) -> None:
                 faults = [f"the next start fails: {error}"]
             if outcome == "crashed":
                 faults.append("an error that is not of the tree")
-            cases += 1
-            broken += bool(faults)
-            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+            outcomes[outcome] += 1
             if faults:
-                print(json.dumps({"call": number, "hit": hit, "action": action, "outcome": outcome, "faults": faults}))
-    print(json.dumps({"calls": calls, "cases": cases, "broken": broken, "outcomes": outcomes}))
+                broken.append({"call": number, "hit": hit, "action": action, "outcome": outcome, "faults": faults})
+    print(json.dumps({"act": name, "calls": calls, "broken": broken, "outcomes": outcomes}), flush=True)
 
 
 def attempt(act: Act, scene: Path, case: Path, number: int, action: str) -> tuple[str, str | int]:
@@ -509,4 +510,6 @@ def attempt(act: Act, scene: Path, case: Path, number: int, action: str) -> tupl
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]).resolve(), int(sys.argv[3]), sys.argv[4:])
+    for order in sys.argv[2:]:
+        wanted, every, ways = order.split(":")
+        main(wanted, Path(sys.argv[1]).resolve() / wanted, int(every), ways.split(","))

@@ -17,9 +17,9 @@ import pytest
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from tests.daemon.place import Place
 from tests.daemon.wire import Wire
-from tests.support.world import World, more
+from tests.support.world import EXHAUSTIVE, World
 
-ROUNDS = more(8)
+ROUNDS = 160 if EXHAUSTIVE else 4
 PAUSE_S = 0.004
 SETTLED_S = 60.0
 
