@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
@@ -21,7 +22,10 @@ from mcp_memory.settings.settings import PREFERRED_PORT
 
 telemetry.switch_off()
 
-from tests.support.world import World, made  # noqa: E402 -- brings what reads those switches
+from tests.support.world import World, made, more  # noqa: E402 -- brings what reads those switches
+
+settings.register_profile("sample", settings(), max_examples=more(30))
+settings.load_profile("sample")
 
 HERE = Path(__file__).parent
 FAST = frozenset({

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.promises.machine import VaultMachine
-from tests.support.world import more
+from tests.support.world import EXHAUSTIVE, more
 
 
 def run(machine: type[VaultMachine], examples: int, steps: int) -> None:
@@ -23,7 +23,7 @@ def run(machine: type[VaultMachine], examples: int, steps: int) -> None:
 
 
 def test_whatever_happens(toy_plugin: None) -> None:
-    run(VaultMachine, more(8), 25)
+    run(VaultMachine, 160 if EXHAUSTIVE else 5, 25)
 
 
 @pytest.fixture

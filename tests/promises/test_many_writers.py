@@ -1,4 +1,4 @@
-"""Invariant 3: eight processes append to one daily log and one topic at once. Fifty entries each; a thousand with
+"""Invariant 3: eight processes append to one daily log and one topic at once. Thirty entries each; a thousand with
 MCP_MEMORY_EXHAUSTIVE=1."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mcp_memory.text.markdown.frontmatter import parse
 from tests.daemon.place import Place
 from tests.support.world import EXHAUSTIVE, REPOSITORY, draft, more, python, vault_in
 
-COUNT = 1000 if EXHAUSTIVE else 50
+COUNT = 1000 if EXHAUSTIVE else 30
 NAMES = [f"writer{letter}" for letter in "abcdefgh"]
 
 

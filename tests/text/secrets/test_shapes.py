@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.text.secrets.finder import find_secret, redact
+from tests.support.world import EXHAUSTIVE
 
 _DICE = random.Random(20261123)
 _ALNUM = string.ascii_letters + string.digits
@@ -109,9 +110,9 @@ def test_prose_passes(text: str):
 
 def test_code_raises_hardly_an_alarm():
     """In Python's own modules, which hold no secret."""
-    files = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+    files = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[:: 1 if EXHAUSTIVE else 3]
     texts = [file.read_text("utf-8", "replace") for file in files]
-    assert sum(map(len, texts)) > 3_000_000
+    assert sum(map(len, texts)) > (3_000_000 if EXHAUSTIVE else 900_000)
     assert sum(redact(text).secrets for text in texts) == 0
 
 
