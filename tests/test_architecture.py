@@ -95,11 +95,6 @@ def trees() -> dict[Path, ast.Module]:
     return {file: ast.parse((CHECKOUT / file).read_text()) for file in lines()}
 
 
-@cache
-def syntax(file: Path) -> ast.Module:
-    return ast.parse((CHECKOUT / file).read_text())
-
-
 def folders() -> Counter[str]:
     return Counter(file.parent.as_posix() for file in lines() if file.name != "__init__.py")
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from mcp_memory.server.app import INSTRUCTIONS
-from mcp_memory.settings.settings import shipped
 from mcp_memory.text.tokens import count_tokens
 from tests.clients.agents import CLAUDE_PREFIX, Agent, claude_environ, codex_model, first_request
 from tests.clients.machine import Machine
@@ -25,7 +24,6 @@ from tests.hooks.client import PATIENT
 FIXED = ("tools", "instructions", "file")
 """The parts that don't depend on what is stored."""
 
-_FILE = shipped("clients/instructions.md").strip()
 FERRY = "The ferry to Hven leaves Landskrona at nine, because the tide is high then."
 KINDS = ("preference", "decision", "fact", "fix", "log")
 

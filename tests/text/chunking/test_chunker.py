@@ -241,7 +241,6 @@ def test_cuts_do_not_split_what_the_eye_sees_as_one():
 # -- limits ----------------------------------------------------------------------------------------------------------
 
 
-LIMITED = "".join(f"## part {n}\n\nword{n} stands here\n\n" for n in range(60))
 LIMITED_LOG = "# D\n\n" + "".join(f"## 10:{n:02} part {n}\n\n- word{n} one\n- two\n\n" for n in range(60))
 
 
