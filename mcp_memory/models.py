@@ -5,6 +5,7 @@ This module is over 300 lines because every room may need any of these values.
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -87,6 +88,11 @@ class Chunk:
     section: int = 0  # number of the section (the stretch under one heading) inside the note
     entry: str | None = None  # in a log: the hash of the `## HH:MM` entry that the chunk is in
     time: str | None = None  # in a log: that entry's `HH:MM`
+
+
+def etag_of(data: bytes) -> Etag:
+    """Return the sha256 of a file's bytes."""
+    return Etag(hashlib.sha256(data).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ A checkpoint has the state that the next step needs: the offset, what readers re
 still grow. It is replaced atomically, after everything it covers is on disk.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -18,6 +17,7 @@ from mcp_memory.capture.readers.message import ReaderContext
 from mcp_memory.capture.transcript_store import SessionSegment, SpokenTurn
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import make_private, replace_file
+from mcp_memory.text.text_hash import text_hash
 
 DIGEST_BYTES = 8
 
@@ -126,7 +126,7 @@ class Checkpoints:
                 file.with_suffix(suffix).unlink(missing_ok=True)
 
     def _file(self, name: str) -> Path:
-        return self._folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
+        return self._folder / f"{text_hash(name, 32)}.json"
 
 
 def _read(file: Path) -> Checkpoint | None:

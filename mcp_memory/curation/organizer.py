@@ -18,7 +18,7 @@ from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.memory_index import memory_index, with_memory_index
 from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.recall.note_list import date_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.language.clauses import capitalized
@@ -26,7 +26,7 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.inline_text import escaped, is_harmless
 from mcp_memory.text.markdown.link_targets import unlinked
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import CONTENTS, ENTITIES, etag_of, link, page_id
+from mcp_memory.topics.page import CONTENTS, ENTITIES, link, page_id
 from mcp_memory.vault.note_file import MEMORY, NoteFile, slug
 
 MOST_CLAIMS, MOST_OF_LOGS, MOST_CONTENTS_BYTES, MOST_PAGES = 100, 20, 2000, 5000

@@ -8,7 +8,6 @@ So an interrupted compile or a damaged disk is never mistaken for a model.
 """
 
 import dataclasses
-import hashlib
 import json
 import re
 import time
@@ -19,6 +18,7 @@ from typing import Any, Literal
 
 from mcp_memory.embedders.inputs import prompts_mark
 from mcp_memory.embedders.locate import ModelSource, sha256_of
+from mcp_memory.text.text_hash import text_hash
 
 FORMAT = 3
 """The format of recipe and manifest. Models of another format are ignored and compiled again."""
@@ -83,7 +83,7 @@ def folder_for(cache: Path, source: ModelSource, recipe: Recipe) -> Path:
     """Return the folder for a source compiled by a recipe; differs with the revision and the recipe."""
     key = json.dumps([source.name, source.revision, dataclasses.asdict(recipe), FORMAT])
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", source.name.rpartition("/")[2]).strip("-.")[:48] or "model"
-    return cache / "models" / f"{slug}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+    return cache / "models" / f"{slug}-{text_hash(key, 12)}"
 
 
 def read_compiled(folder: Path) -> CompiledModel | None:

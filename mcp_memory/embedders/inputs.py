@@ -1,7 +1,8 @@
 """Prepare texts for models: encodable, and no longer than a model reads."""
 
-import hashlib
 import json
+
+from mcp_memory.text.text_hash import text_hash
 
 CHARS_PER_TOKEN = 32
 """A number far above any tokenizer's average (3 to 5), so the tokenizer's own limit cuts first."""
@@ -21,4 +22,4 @@ def prompts_mark(query_prompt: str, document_prompt: str) -> str:
     """Return eight hexadecimal digits that identify a pair of prompts; `none` without prompts."""
     if not query_prompt and not document_prompt:
         return "none"
-    return hashlib.sha256(json.dumps([query_prompt, document_prompt]).encode()).hexdigest()[:8]
+    return text_hash(json.dumps([query_prompt, document_prompt]), 8)

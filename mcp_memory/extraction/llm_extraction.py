@@ -2,7 +2,6 @@
 them are used. All of its candidates wait for review.
 """
 
-import hashlib
 import json
 import logging
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from mcp_memory.summarizers.base import Prompt, Summarizer
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.secrets.finder import redact
+from mcp_memory.text.text_hash import quote_mark
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 
 ANSWER_TOKENS = 1000
@@ -132,9 +132,7 @@ def _sentences(message: TranscriptMessage) -> str:
 
 def _prompt(lines: Sequence[str]) -> Prompt:
     text = "\n".join(lines)
-    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
-    while mark in text:
-        mark = hashlib.sha256(mark.encode()).hexdigest()[:12]
+    mark = quote_mark(text)
     material = f"<<<{mark}\n{text}\n{mark}>>>"
     budget = min(ANSWER_TOKENS, 100 + 2 * count_tokens(text))
     return Prompt(_INSTRUCTIONS.format(mark=mark), material, budget, mark)

@@ -1,13 +1,12 @@
 """Lists the commits that touch a file or folder of the vault, and reads the files of a commit."""
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.git.repository import Repository
-from mcp_memory.models import Etag
+from mcp_memory.models import Etag, etag_of
 from mcp_memory.runtime.git_command import Git
 
 _FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
@@ -59,7 +58,7 @@ def find_version(repository: Repository, path: str, etag: Etag) -> bytes | None:
     GitUnavailable."""
     touches = (touch for step in list_commits(repository, [path], limit=100) for touch in step.touched)
     found = read_blobs(repository.git, list(dict.fromkeys(oid for touch in touches for oid in (touch.new, touch.old))))
-    return next((data for data in found.values() if hashlib.sha256(data).hexdigest() == etag), None)
+    return next((data for data in found.values() if etag_of(data) == etag), None)
 
 
 def find_paths(repository: Repository, words: str) -> list[str]:

@@ -1,6 +1,5 @@
 """Keeps the code references of each note and log entry with their outcome, and checks them in the background."""
 
-import hashlib
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -27,6 +26,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown.logs import labels
 from mcp_memory.text.parsed_values import list_at, table_at
 from mcp_memory.text.pluralize import counted
+from mcp_memory.text.text_hash import text_hash
 
 MOST_NOTES, MOST_FOLDERS, MOST_REMARKS = 100_000, 4, 2
 REPOSITORY_S, RUN_S = 60.0, 300.0
@@ -181,7 +181,7 @@ class Grounder:
         A note written or changed on an earlier day is grounded in the last commit of that day, which its author saw.
         References missing from that commit, and notes of today, are grounded in the working tree."""
         listed = [str(one) for one in list_at(record.meta, "refs")]
-        words = hashlib.sha256("\0".join([text, *listed]).encode("utf-8", "replace")).hexdigest()[:16]
+        words = text_hash("\0".join([text, *listed]), 16)
         if old and old.words == words:
             return replace(old, path=record.path, references=tuple(check(one, code) for one in old.references))
         named = find_references(text.replace(f"{code.top}/", ""), listed)

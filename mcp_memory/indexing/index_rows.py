@@ -1,6 +1,5 @@
 """Read files and cut them into index rows before the write, so that the index is locked only while storing."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from mcp_memory.text.language.terms import words
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.note_links import note_links, without_spans
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
@@ -192,9 +192,7 @@ def _indexed(
         place = [PurePosixPath(record.path).stem, *_missing(above, chunk.headings), *chunk.headings]
         said = f"{record.properties}\n" if is_first and record.properties else ""
         embedded = " > ".join(place) + f"\n{said}{chunk.text}"
-    return IndexedChunk(
-        chunk, embedded, TextHash(hashlib.sha256(embedded.encode("utf-8", "surrogatepass")).hexdigest())
-    )
+    return IndexedChunk(chunk, embedded, TextHash(text_hash(embedded)))
 
 
 def _above(record: NoteRecord) -> list[str]:

@@ -4,7 +4,6 @@ A symbolic link is followed and stays a link; mode and owner stay. Before the fi
 everything that could prevent a write is checked.
 """
 
-import hashlib
 import os
 import re
 import stat
@@ -19,11 +18,11 @@ from pathlib import Path
 from mcp_memory.errors import Busy, McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from mcp_memory.integrations.text_file import read
-from mcp_memory.models import Etag
+from mcp_memory.models import etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
-from mcp_memory.storage.folders import etag_of, opened_file, opened_root
+from mcp_memory.storage.folders import etag_of_file, opened_file, opened_root
 from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget
 from mcp_memory.storage.temp_files import NEW_FILE_MODE
 
@@ -122,8 +121,8 @@ def _opened(target: Path, change: ConfigChange) -> Generator[tuple[int, CompareR
         except NotFound:
             old = None
         else:
-            old = CompareResult(file, stat.S_IMODE(facts.st_mode), etag_of(file), facts.st_gid)
-        if (old and old.etag) != (None if change.old is None else _etag(change.old)):
+            old = CompareResult(file, stat.S_IMODE(facts.st_mode), etag_of_file(file), facts.st_gid)
+        if (old and old.etag) != (None if change.old is None else etag_of(change.old)):
             raise _changed(change.file)
         yield folder, old
 
@@ -132,13 +131,13 @@ def _publish(publisher: Publisher, place: PublishTarget, new: bytes | None, old:
     if old is None:
         # Private, because its program adds tokens later, and doesn't change the mode.
         try:
-            publisher.create(place, new or b"", _etag(new or b""))
+            publisher.create(place, new or b"", etag_of(new or b""))
         except FileExistsError as error:
             raise _changed(Path(place.name)) from error
     elif new is None:
         publisher.remove(place, old)
     else:
-        publisher.replace(place, new, _etag(new), old, yields=True)
+        publisher.replace(place, new, etag_of(new), old, yields=True)
 
 
 def backups(file: Path) -> list[tuple[Path, bytes]]:
@@ -173,12 +172,8 @@ def _keep(file: Path, content: bytes, like: CompareResult | None, now: datetime)
     mode, group = (like.mode, like.group) if like else (NEW_FILE_MODE, None)
     with opened_root(backup.parent) as folder:
         target = PublishTarget(folder, "", backup.name)
-        Publisher(_RENAMES).create(target, content, _etag(content), mode=mode, group=group)
+        Publisher(_RENAMES).create(target, content, etag_of(content), mode=mode, group=group)
     return backup
-
-
-def _etag(content: bytes) -> Etag:
-    return Etag(hashlib.sha256(content).hexdigest())
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.links.earlier_places import trace
 from mcp_memory.links.repair import BY_NAME, Repair, Repairer
-from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.runs.journal import RelinkStep
 from mcp_memory.runs.journaled_runs import JournaledRuns
 from mcp_memory.runtime.threads import in_thread
@@ -18,7 +18,6 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import redirected
 from mcp_memory.text.markdown.note_links import HISTORY, OUTSIDE, ResolvedLink
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.vault import Vault
 
 READ = frozenset({NoteState.ACTIVE, NoteState.ARCHIVED})

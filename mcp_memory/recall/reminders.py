@@ -1,6 +1,5 @@
 """Remind of commitments: the day before, on the day, at the hour, the day after, and while overdue."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -11,6 +10,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
 from mcp_memory.text.dates.due import DueDate, due_from
 from mcp_memory.text.escape_invisible import in_line, in_quotes
+from mcp_memory.text.text_hash import text_hash
 
 MOST_TOLD, MOST_NAMED = 6, 3
 """The most lines of one answer, and the most titles of overdue commitments in one line; `mcp-memory due` has all."""
@@ -133,4 +133,4 @@ def _by_an_agent(note: NoteRecord) -> str:
 
 def _mark(one: Commitment) -> str:
     """Return a mark of 16 hexadecimal digits; a postponed commitment gets another one, so that it is shown again."""
-    return hashlib.sha256(f"{one.note.id}\0{one.stage}\0{one.when}".encode()).hexdigest()[:16]
+    return text_hash(f"{one.note.id}\0{one.stage}\0{one.when}", 16)

@@ -2,7 +2,6 @@
 hash of its note's id and its words: compaction moves notes, and texts don't belong here. Each session has a small file
 in the state folder, which survives a restart; it isn't synced, since a power cut ends the sessions too."""
 
-import hashlib
 import logging
 import threading
 from collections.abc import Generator, Iterable
@@ -14,6 +13,7 @@ from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Passage
 from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.runtime.lru_cache import LruCache
+from mcp_memory.text.text_hash import text_hash
 
 KEPT_S = 14 * 86_400.0
 """After this long without activity, a session counts as ended."""
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 def mark_of(passage: Passage) -> str:
     """Return 16 hexadecimal digits for these words of this note."""
-    return _digest(f"{passage.note.id}\0{passage.chunk.text}")[:16]
+    return text_hash(f"{passage.note.id}\0{passage.chunk.text}", 16)
 
 
 class SeenPassages:
@@ -88,11 +88,7 @@ class SeenPassages:
                     self._drop(file)
 
     def _file(self, session: str) -> Path:
-        return self._folder / _digest(session)[:32]
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return self._folder / text_hash(session, 32)
 
 
 def _read(file: Path) -> frozenset[str]:

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mcp_memory.errors import NotFound, PathRefused, Refused
-from mcp_memory.models import NotePath, NoteState
+from mcp_memory.models import NotePath, NoteState, etag_of
 from mcp_memory.runs.journal import JobEntry, MoveStep, RelinkStep, WriteStep
 from mcp_memory.text.markdown.link_targets import redirected, redirects
-from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 

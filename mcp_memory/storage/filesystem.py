@@ -2,7 +2,6 @@
 
 import builtins
 import errno
-import hashlib
 import os
 import stat
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
-from mcp_memory.models import Etag, FileStat, NotePath, Problem
+from mcp_memory.models import Etag, FileStat, NotePath, Problem, etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames, move_free, sync
 from mcp_memory.runtime.os_errors import naming_the_cause, reason
 from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
@@ -190,7 +189,7 @@ class FilesystemBackend(StorageBackend):
 
     def _create(self, path: NotePath, data: bytes, *, portable: bool) -> WriteReceipt:
         folder, name = split(path)
-        etag = Etag(hashlib.sha256(data).hexdigest())
+        etag = etag_of(data)
         with (
             self._opened_root() as root,
             self._folders.opened(root, folder, make=True) as parent,
@@ -208,7 +207,7 @@ class FilesystemBackend(StorageBackend):
         folder, name = split(validate_existing(path))
         if not is_note(name):
             raise PathRefused(f"'{printable(path)}' does not end in .md", hint="only notes are written")
-        etag = Etag(hashlib.sha256(data).hexdigest())
+        etag = etag_of(data)
         with (
             naming_the_cause(path),
             self._opened_root() as root,

@@ -103,7 +103,7 @@ def regular_stat(folder: int, name: str, path: str) -> os.stat_result:
     return found
 
 
-def etag_of(descriptor: int) -> Etag:
+def etag_of_file(descriptor: int) -> Etag:
     """Return the etag of an open file's bytes, which are read in blocks, so that a huge file costs no memory."""
     digest = hashlib.sha256()
     offset = 0

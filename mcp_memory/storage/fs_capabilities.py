@@ -1,14 +1,13 @@
 """Probe the vault's file system with hidden files that are gone afterwards."""
 
-import hashlib
 import os
 from contextlib import suppress
 
-from mcp_memory.models import Etag
+from mcp_memory.models import etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames, is_supported
 from mcp_memory.storage.temp_files import TempName
 
-_EMPTY = TempName.for_etags(Etag(hashlib.sha256(b"").hexdigest()), None)
+_EMPTY = TempName.for_etags(etag_of(b""), None)
 
 
 def missing_guarantees(folder: int, renames: KernelRenames) -> list[str]:

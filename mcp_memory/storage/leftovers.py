@@ -13,7 +13,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, Problem
 from mcp_memory.runtime.atomic_rename import KernelRenames, exists, move_free, sync
 from mcp_memory.runtime.os_errors import reason
-from mcp_memory.storage.folders import etag_of, opened_file, opened_folder
+from mcp_memory.storage.folders import etag_of_file, opened_file, opened_folder
 from mcp_memory.storage.listing import list_notes
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.temp_files import SUFFIX, TempName
@@ -74,7 +74,7 @@ class _Sweeper:
                 return
             # A new file's draft may have been cut off before its first byte.
             is_unbegun = label.old is None and os.fstat(descriptor).st_size == 0
-            if label.names_bytes(etag_of(descriptor)) or is_unbegun:
+            if label.names_bytes(etag_of_file(descriptor)) or is_unbegun:
                 os.unlink(name, dir_fd=folder)
                 self.swept.removed.append(printable(prefix + name))
             else:

@@ -20,7 +20,7 @@ from datetime import datetime
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, PreconditionFailed
 from mcp_memory.models import Etag
 from mcp_memory.runtime.atomic_rename import KernelRenames, is_supported, move_free, publish_free, sync
-from mcp_memory.storage.folders import etag_of, opened_file
+from mcp_memory.storage.folders import etag_of_file, opened_file
 from mcp_memory.storage.temp_files import NEW_FILE_MODE, TempName, conflict_name, discard, temp
 from mcp_memory.text.escape_invisible import printable
 
@@ -168,7 +168,7 @@ class Publisher:
         """Remove a held file that has not changed; keep a changed one and return the copy's name."""
         try:
             with opened_file(folder, held.hidden, held.hidden) as (descriptor, _):
-                unchanged = etag_of(descriptor) == held.etag
+                unchanged = etag_of_file(descriptor) == held.etag
         except (NotFound, PathRefused):
             return None
         if unchanged:
@@ -251,7 +251,7 @@ class Publisher:
 
 def compare(path: str, descriptor: int, found: os.stat_result, expected: Etag) -> CompareResult:
     """Compare an open file with the etag that a write expects. Raises PreconditionFailed if it has another one."""
-    if etag_of(descriptor) != expected:
+    if etag_of_file(descriptor) != expected:
         raise PreconditionFailed(f"'{printable(path)}' was changed by another program", hint="read it again")
     return CompareResult(descriptor, stat.S_IMODE(found.st_mode) & 0o777, expected)
 
@@ -260,10 +260,10 @@ def _still(folder: int, displaced: str, old: CompareResult) -> bool:
     """Return whether the displaced file has the bytes that were compared. Raises OSError if it cannot be read."""
     found = os.stat(displaced, dir_fd=folder, follow_symlinks=False)
     if os.path.samestat(found, os.fstat(old.descriptor)):
-        return etag_of(old.descriptor) == old.etag
+        return etag_of_file(old.descriptor) == old.etag
     try:
         with opened_file(folder, displaced, displaced) as (descriptor, _):
-            return etag_of(descriptor) == old.etag
+            return etag_of_file(descriptor) == old.etag
     except PathRefused:
         return False
 
@@ -272,7 +272,7 @@ def _etag_at(folder: int, name: str) -> Etag:
     """Return a regular file's etag; empty for anything else. Raises OSError."""
     try:
         with opened_file(folder, name, name) as (descriptor, _):
-            return etag_of(descriptor)
+            return etag_of_file(descriptor)
     except PathRefused:
         return Etag("")
 

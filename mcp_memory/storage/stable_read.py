@@ -1,13 +1,12 @@
 """Read an open file's bytes with a stat that surely belongs to them."""
 
-import hashlib
 import os
 import sys
 import time
 from dataclasses import replace
 
 from mcp_memory.errors import Refused
-from mcp_memory.models import Etag, FileStat, NotePath
+from mcp_memory.models import FileStat, NotePath, etag_of
 from mcp_memory.storage.base import Blob
 from mcp_memory.storage.folders import BLOCK_BYTES
 from mcp_memory.text.escape_invisible import printable
@@ -51,7 +50,7 @@ def read_stable(
         )  # fmt: skip
         if same or last:
             stat_now = file_stat(path, after, time.time_ns())
-            etag = Etag(hashlib.sha256(data).hexdigest())
+            etag = etag_of(data)
             return Blob(data, etag, stat_now if same else unsettled(stat_now), whole)
         found = after
     raise AssertionError("unreachable")

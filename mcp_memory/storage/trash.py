@@ -1,12 +1,11 @@
 """Find a file that a person threw away: in the trash of Obsidian or of the desktop."""
 
-import hashlib
 import os
 from contextlib import suppress
 from glob import escape
 from pathlib import Path, PurePosixPath
 
-from mcp_memory.models import Etag, NotePath
+from mcp_memory.models import Etag, NotePath, etag_of
 
 
 def find_thrown_away(root: Path, path: NotePath, etag: Etag) -> bytes | None:
@@ -20,6 +19,6 @@ def find_thrown_away(root: Path, path: NotePath, etag: Etag) -> bytes | None:
             for file in (*inside, *trash.glob(f"{escape(name.stem)}*{name.suffix}")):
                 if file.is_file() and not file.is_symlink():
                     found = file.read_bytes()
-                    if hashlib.sha256(found).hexdigest() == etag:
+                    if etag_of(found) == etag:
                         return found
     return None

@@ -2,7 +2,6 @@
 themselves don't change.
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import MOST_NOTES, date_of, newest_notes
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.topics.page import SESSIONS, SUMMARIES, link, page_id
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
@@ -56,7 +56,7 @@ class Digests:
                 pages.setdefault(path, []).append(note)
         written: list[NoteFile] = []
         for path, about in sorted(pages.items()):
-            covers = _hash(repr([(note.id, note.etag) for note in about]))
+            covers = text_hash(repr([(note.id, note.etag) for note in about]), 16)
             if path in known:
                 title, is_due = known[path].title, known[path].meta.get("covers") != covers
             else:
@@ -71,7 +71,7 @@ class Digests:
         """Return the digest of the period and project in `wanted`, and the page at `path` if it was written."""
         about = self._find()
         text = "\n".join(self._lines(path or NotePath("MEMORY.md"), about))
-        return text, self._write(path, title, about, _hash(text)) if path else None
+        return text, self._write(path, title, about, text_hash(text, 16)) if path else None
 
     def _find(self) -> list[NoteRecord]:
         """Return notes, log entries and sessions, oldest first."""
@@ -120,7 +120,3 @@ class Digests:
                 left = self.vault.read(note.path).body.partition("## Left open\n- ")[2].partition("\n")[0]
                 found |= {project: left.partition(" (line ")[0]} if left else {}
         return found
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

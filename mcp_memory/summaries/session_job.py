@@ -12,7 +12,7 @@ from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.core.core import Core
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.jobs.job import JobReport, JobTurn
-from mcp_memory.models import NoteId, NotePath, NoteState
+from mcp_memory.models import NoteId, NotePath, NoteState, etag_of
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import make_title
@@ -21,7 +21,7 @@ from mcp_memory.summarizers.base import SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import SESSIONS, etag_of, page_id
+from mcp_memory.topics.page import SESSIONS, page_id
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile

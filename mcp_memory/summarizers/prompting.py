@@ -6,7 +6,8 @@ from importlib.resources import files
 from string import Template
 
 from mcp_memory.summarizers.base import Prompt, SummaryRequest
-from mcp_memory.text.escape_invisible import quote_mark, visible
+from mcp_memory.text.escape_invisible import visible
+from mcp_memory.text.text_hash import quote_mark
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 MOST_SOURCE_TITLE_CHARS = 200

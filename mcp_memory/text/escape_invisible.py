@@ -1,14 +1,11 @@
 """Makes stored text safe to show: escapes invisible and control characters, and quotes lines."""
 
-import hashlib
 import re
 import unicodedata
 from typing import Any, cast
 
 QUOTED = ">"
 """The start of each quoted line without a mark of ours, so that no line of a note can be mistaken for ours."""
-
-MARK_DIGITS = 8
 
 SOFT_HYPHEN = "\u00ad"
 _PLAIN = re.compile("[\n\t -~\u00a0-\u02ff]*")
@@ -55,15 +52,6 @@ def in_line(text: str) -> str:
 def in_quotes(text: str) -> str:
     """Return the visible text on one line, in quotation marks that the text cannot close."""
     return '"' + in_line(text).replace('"', "'") + '"'
-
-
-def quote_mark(text: str) -> str:
-    """Return a hash of a text for the marks around it. The text doesn't contain the mark, so no author of a note can
-    close the quotation."""
-    mark = text
-    while mark in text:
-        mark = hashlib.sha256(mark.encode("utf-8", "replace")).hexdigest()[:MARK_DIGITS]
-    return mark
 
 
 def quoted(text: str) -> str:

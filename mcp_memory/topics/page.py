@@ -10,13 +10,14 @@ from datetime import datetime
 from ulid import ULID
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.language.clauses import main_clause
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.inline_text import escaped
 from mcp_memory.text.markdown.links import relative_link
 from mcp_memory.text.pluralize import counted
+from mcp_memory.text.text_hash import text_hash
 
 TOPICS = "topics"
 """The folder of all topics, in the managed folder."""
@@ -135,7 +136,7 @@ def covers(folder: str, children: Iterable[PageChild]) -> str:
     """Return 16 hexadecimal digits that change when something below the folder changes or is renamed, but not when the
     folder moves."""
     lines = sorted(f"{child.id} {child.covers} {child.path.removeprefix(f'{folder}/')}" for child in children)
-    return hashlib.sha256("\n".join(lines).encode(errors="replace")).hexdigest()[:16]
+    return text_hash("\n".join(lines), 16)
 
 
 def related_section(page: str) -> str:
@@ -179,10 +180,6 @@ def summary_text(body: str) -> str:
 def summary_sentences(body: str) -> str:
     """Return the summary without our headings."""
     return "\n".join(line for line in summary_text(body).splitlines() if line not in {HOLDS, QUESTIONS})
-
-
-def etag_of(data: bytes) -> Etag:
-    return Etag(hashlib.sha256(data).hexdigest())
 
 
 def _children(page: TopicPageText) -> Iterable[str]:

@@ -5,13 +5,13 @@ hashes. A line without such a hash belongs to a person and stays byte for byte. 
 removed isn't written again.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.topics.page import RELATED
 
 Parts = Mapping[str, Sequence[str]]
@@ -171,4 +171,4 @@ def _sections(body: str) -> dict[str, list[str]]:
 
 def _hash(line: str) -> str:
     plain = _TARGET.sub("]()", " ".join(line.split()))
-    return hashlib.sha256(plain.encode(errors="surrogatepass")).hexdigest()[:12]
+    return text_hash(plain, 12)

@@ -1,7 +1,6 @@
 """Chooses paths for imported notes. The layout is their source's, so that links between them still work; the names are
 valid on every system. Pure."""
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from mcp_memory.models import IMPORTED
 from mcp_memory.storage.path_rules import beside, fold, is_note, portable, portable_path
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.links import find_links
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.transfer.item import ImportItem, ImportSource
 
 
@@ -29,7 +29,7 @@ def free_paths(wanted: Mapping[str, str]) -> dict[str, str]:
     for key in sorted(wanted, key=lambda key: (wanted[key], key)):
         path = _in_known_folders(wanted[key], folders)
         if fold(path) in taken:
-            path = beside(path, f"-{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}")
+            path = beside(path, f"-{text_hash(key, 6)}")
         taken.add(fold(path))
         found[key] = path
     return found

@@ -1,6 +1,5 @@
 """Parses the bytes of one file as a note. Pure."""
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from mcp_memory.text.markdown import frontmatter, logs, properties, sections
 from mcp_memory.text.markdown.logs import LogEntry
 from mcp_memory.text.markdown.sections import CuratedEntry
 from mcp_memory.text.markdown.tags import head_tags
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_generated, is_page
 from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
 from mcp_memory.vault.marks.head_values import fixed, kept_of, marks_of, text_of, when_of, words_of
@@ -166,7 +166,7 @@ def editable_text(path: NotePath, data: bytes) -> str:
 def content_hash(body: str) -> str:
     """Return the sha256 of a body without its outer white space and with LF line ends."""
     plain = body.replace("\r\n", "\n").strip()
-    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+    return text_hash(plain)
 
 
 def first_heading(body: str) -> str | None:

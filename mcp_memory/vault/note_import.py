@@ -18,10 +18,10 @@ from enum import StrEnum
 from functools import partial
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
-from mcp_memory.models import IMPORTED_ID, Etag, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import IMPORTED_ID, Etag, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.storage.path_rules import beside, portable_path, validate_new
 from mcp_memory.text.secrets.finder import find_secret
-from mcp_memory.topics.page import etag_of
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.journals.change_journal import acting, current_caller
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.journals.tombstones import Caller
@@ -261,7 +261,7 @@ class NoteImporter:
         return renamed
 
     def _record(self, incoming: IncomingNote, path: NotePath) -> NoteRecord:
-        etag = Etag(etag_of(incoming.data))
+        etag = etag_of(incoming.data)
         return read_note(path, incoming.data, etag, "", self._notes.layout, self._notes.kinds).record
 
 
@@ -272,8 +272,7 @@ def _other_path(path: NotePath, note_id: NoteId) -> NotePath:
 
 def _allowed_path(path: NotePath) -> NotePath:
     """Return the name for a disk that can't have the note's own; the same for each import."""
-    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
-    return NotePath(beside(portable_path(path), f"-{digest[:6]}"))
+    return NotePath(beside(portable_path(path), f"-{text_hash(path, 6)}"))
 
 
 def _is_name_refused(error: StorageFailed) -> bool:

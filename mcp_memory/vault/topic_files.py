@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect, redirected
-from mcp_memory.topics.page import PAGE, etag_of
+from mcp_memory.topics.page import PAGE
 from mcp_memory.topics.page_parts import TITLE, Parts, hash_title, known_lines, own_text
 from mcp_memory.topics.topic_tree import PageState
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.models import NoteId, NotePath
+from mcp_memory.models import NoteId, NotePath, etag_of
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import (
@@ -20,7 +20,6 @@ from mcp_memory.topics.page import (
     PageChild,
     TopicPageText,
     covers,
-    etag_of,
     render,
     summary_text,
 )

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from mcp_memory.compaction.share.folder import MANIFEST, ShareAction, ShareFolder, ShareManifest, plan_share
 from mcp_memory.compaction.share.share_bundle import ShareBundle, SharedFile, SharedPaths, rewrite_links
 from mcp_memory.errors import NotFound, Refused, StorageFailed
-from mcp_memory.models import NoteState
+from mcp_memory.models import NoteState, etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.text.markdown.links import find_links, resolve
-from mcp_memory.topics.page import PAGE, etag_of
+from mcp_memory.topics.page import PAGE
 from mcp_memory.vault.config import VaultConfig
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
@@ -243,7 +243,7 @@ def test_a_link_that_fails_leaves_nothing(folder: ShareFolder, tmp_path: Path, m
     source = tmp_path / "vault" / "topics" / "01-a"
     source.mkdir(parents=True)
     (source / "a.md").write_text("1")
-    monkeypatch.setattr("mcp_memory.compaction.share.folder.etag_at", lambda _: 1 / 0)
+    monkeypatch.setattr("mcp_memory.compaction.share.folder.etag_of_file", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         folder.fill(parcel(a="1"), linked=True)
     assert sorted(file.name for file in folder.folder.iterdir()) == [MANIFEST, "a.md"]

@@ -17,17 +17,15 @@ from typing import Any, cast
 from mcp_memory.compaction.share.share_bundle import ShareBundle, SharedFile
 from mcp_memory.core.feature import ErasedText, NoteCopies
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefused, PreconditionFailed, Refused
-from mcp_memory.models import Etag, NotePath
+from mcp_memory.models import Etag, NotePath, etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.json_lines import PlaceList
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.storage import open_storage
 from mcp_memory.storage.base import StorageBackend
-from mcp_memory.storage.folders import etag_of as etag_at
-from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
+from mcp_memory.storage.folders import etag_of_file, opened_file, opened_folder, opened_root
 from mcp_memory.storage.path_rules import split
-from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.marker import FOLDER as MARKER_FOLDER
 
 MANIFEST = ".mcp-memory-share.json"
@@ -158,7 +156,7 @@ class ShareFolder:
                 return
             try:
                 with opened_file(parent, aside, path) as (descriptor, _):
-                    same = etag_at(descriptor) == self._etag(path) == _etag(file)
+                    same = etag_of_file(descriptor) == self._etag(path) == _etag(file)
                 if same:
                     self._exchange(parent, aside, name, _etag(file))
             finally:
@@ -174,7 +172,7 @@ class ShareFolder:
         is_ours = False
         try:
             with opened_file(parent, aside, name) as (descriptor, _):
-                is_ours = etag_at(descriptor) == expected
+                is_ours = etag_of_file(descriptor) == expected
         finally:
             if not is_ours:
                 renames.exchange(parent, aside, name)

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import NotePath, NoteState, PrivateMarks
+from mcp_memory.models import NotePath, NoteState, PrivateMarks, etag_of
 from mcp_memory.text.markdown.links import Link, find_links, relative_link, resolve
 from mcp_memory.text.secrets.finder import find_secret
-from mcp_memory.topics.page import MAP, PAGE, etag_of
+from mcp_memory.topics.page import MAP, PAGE
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from mcp_memory.curation.claims.claim import UNSURE
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NotePath, NoteState
+from mcp_memory.models import Filters, NoteId, NotePath, NoteState, etag_of
 from mcp_memory.recall.excerpts import shortened
-from mcp_memory.topics.page import CONTENTS, ENTITIES, etag_of
+from mcp_memory.topics.page import CONTENTS, ENTITIES
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 

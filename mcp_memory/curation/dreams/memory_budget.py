@@ -1,6 +1,5 @@
 """Proposes entries of MEMORY.md to move into notes when the file exceeds its budget of lines. Pure."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -8,6 +7,7 @@ from mcp_memory.curation.dreams.recurrence import SECTIONS
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.markdown.sections import CuratedEntry, entries
 from mcp_memory.text.pluralize import counted
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.note_file import MEMORY
 
@@ -30,7 +30,7 @@ class Demotion(NamedTuple):
     @property
     def id(self) -> str:
         """8 hexadecimal digits, the same on every machine."""
-        return hashlib.sha256(f"{MEMORY}#{self.entry}".encode()).hexdigest()[:8]
+        return text_hash(f"{MEMORY}#{self.entry}", 8)
 
 
 def find_demotions(memory: str, used_days: Mapping[str, int], most_lines: int) -> Iterator[Demotion]:

@@ -1,6 +1,5 @@
 """Finds recurring statements on several days, and notes that answered several questions. Pure."""
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
@@ -16,6 +15,7 @@ from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.pluralize import counted
+from mcp_memory.text.text_hash import text_hash
 
 SECTIONS = {"preference": "Preferences", "decision": "Decisions", "lesson": "Lessons"}
 CONTEXT = "Project context"
@@ -53,7 +53,7 @@ class Recurrence(NamedTuple):
     def id(self) -> str:
         """8 hexadecimal digits of its words, the same on every machine."""
         words = " ".join(sorted(content_words(self.text))) or self.text
-        return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        return text_hash(words, 8)
 
     @property
     def section(self) -> str:

@@ -2,7 +2,6 @@
 to touch, or quotes the error that it has just met. Only exact matches give advice. It matches only words,
 since each call of a tool waits for it."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -20,6 +19,7 @@ from mcp_memory.recall.moments.tool_action import ToolAction, read_action
 from mcp_memory.recall.seen_passages import mark_of
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.entry_marks import admits, note_of
@@ -166,7 +166,7 @@ class ActionAdvisor:
 
 def _mark(what: str) -> str:
     """Return the key under which `SeenPassages` records that a session has seen it."""
-    return hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return text_hash(what, 16)
 
 
 def _is_standing(passage: Passage) -> bool:

@@ -2,7 +2,6 @@
 changed since. A small file in the state folder has ids, times and hashes of these notes, no text. It isn't synced,
 since a power cut ends the sessions too."""
 
-import hashlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
@@ -19,6 +18,7 @@ from mcp_memory.recall.excerpts import shortened
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.escape_invisible import in_line, in_quotes
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange
 from mcp_memory.vault.succession.entry_marks import is_private
 
@@ -48,7 +48,7 @@ class _Told(NamedTuple):
     def is_in(self, text: str) -> bool:
         """Return whether the text has these words from the beginning of a line."""
         starts = accumulate(map(len, text.splitlines(keepends=True)), initial=0)
-        return any(_mark(text[start : start + self.chars]) == self.mark for start in starts)
+        return any(text_hash(text[start : start + self.chars], 16) == self.mark for start in starts)
 
 
 class Withdrawals:
@@ -67,7 +67,8 @@ class Withdrawals:
         """Record that the session has these passages in its context now; a summary of it may keep their content."""
         with self._lock:
             at, texts = self._clock().timestamp(), {one.shown_id: one.chunk.text for one in passages}
-            found = {note: _Told(self._changes.count, at, len(text), _mark(text)) for note, text in texts.items()}
+            count = self._changes.count
+            found = {note: _Told(count, at, len(text), text_hash(text, 16)) for note, text in texts.items()}
             if found and _add(self._known(), session, found):
                 self._lines.try_append({"session": session, "told": {note: one[1:] for note, one in found.items()}})
 
@@ -154,10 +155,6 @@ def _note_of(change: NoteChange) -> NoteId:
     """Return the note or entry under the id that was shown; an edit gives an entry another id."""
     is_entry_edit = change.kind is ChangeKind.EDITED and change.entry
     return NoteId(f"{change.path}#{change.other}" if is_entry_edit else change.target)
-
-
-def _mark(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _name(passage: Passage | None, short: str = "") -> str:

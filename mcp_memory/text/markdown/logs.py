@@ -7,7 +7,6 @@ project, tags, the client that wrote it, and the session (`## 10:30 Deploy (proj
 codex)`). The hash of an entry is permanent: it doesn't change with other entries, nor with line endings.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from urllib.parse import quote, unquote
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.markdown.blocks import MAX_HEADING_CHARS, Block, BlockKind, scan, split_heading
 from mcp_memory.text.markdown.frontmatter import newline_of, parse
+from mcp_memory.text.text_hash import text_hash
 
 _TIME = re.compile(
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::[0-9]{2})?(?!:?[0-9])"
@@ -267,8 +267,7 @@ def _quoted(name: str) -> str:
 
 
 def _hash(content: str) -> str:
-    folded = content.strip().replace("\r\n", "\n").encode("utf-8", "surrogatepass")
-    return hashlib.sha256(folded).hexdigest()[:_HASH_DIGITS]
+    return text_hash(content.strip().replace("\r\n", "\n"), _HASH_DIGITS)
 
 
 def _closing_fence(blocks: Iterable[Block]) -> str:

@@ -4,7 +4,6 @@ A nested item is an entry of its own. The hash of an entry is stable as long as 
 its mark, its line breaks, or other entries.
 """
 
-import hashlib
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.markdown.blocks import Block, BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import newline_of, parse
+from mcp_memory.text.text_hash import text_hash
 
 _MARK = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
 _HASH_DIGITS = 8  # among 200 entries, the probability of a collision is 1 in 200,000
@@ -48,7 +48,7 @@ def entries(text: str, body_start: int = 0) -> list[CuratedEntry]:
             counted_to = start
             mark = (_MARK.match(text, start, end) or _NO_MARK)[0] if block.kind is BlockKind.ITEM else ""
             title = " ".join(text[start + len(mark) : end].split())
-            digest = hashlib.sha256(title.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+            digest = text_hash(title, _HASH_DIGITS)
             last = line + text[start:end].rstrip().count("\n")
             found.append(CuratedEntry(start, end, line, last, section, mark, title, digest))
     return found

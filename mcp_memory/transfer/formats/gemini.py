@@ -1,6 +1,5 @@
 """Reads Gemini CLI's `GEMINI.md` with the memories saved there (0.41), and its notes on projects (0.61)."""
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from mcp_memory.storage.path_rules import portable
 from mcp_memory.text.markdown.frontmatter import Value
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, list_files, project_in
 from mcp_memory.transfer.formats.markdown import item_of, shorten
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading, digest_of
@@ -48,7 +48,7 @@ def _saved_memories(file: SourceFile, properties: dict[str, Value]) -> Iterator[
     for section in _SAVED.finditer(file.text):
         for memory in _BULLET.findall(section[1]):
             words = " ".join(memory.split())
-            key = f"{file.path}#{hashlib.sha256(words.casefold().encode()).hexdigest()[:16]}"
+            key = f"{file.path}#{text_hash(words.casefold(), 16)}"
             title, text = shorten(words, _TITLE_CHARS), memory.strip() + "\n"
             facts: dict[str, Value] = {"kind": "fact", "title": title, "created": created, **properties}
             yield ImportItem(key, f"memories/{portable(title)}.md", text, facts, digest=digest_of(text.encode()))

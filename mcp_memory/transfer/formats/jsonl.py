@@ -2,13 +2,13 @@
 as `base64` if they aren't UTF-8."""
 
 import base64
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.models import etag_of
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.storage.path_rules import is_note, validate_existing
 from mcp_memory.text.parsed_values import value_at
@@ -20,7 +20,7 @@ _MOST_LINE_BYTES = 2 * MOST_FILE_BYTES
 
 def line(file: ArchivedFile, facts: Mapping[str, Any]) -> bytes:
     """Return one object as a line of ASCII."""
-    note: dict[str, Any] = {"path": file.path, "etag": hashlib.sha256(file.data).hexdigest(), **facts}
+    note: dict[str, Any] = {"path": file.path, "etag": etag_of(file.data), **facts}
     try:
         note["text"] = file.data.decode("utf-8")
     except UnicodeDecodeError:
@@ -55,6 +55,6 @@ def _file(text: bytes) -> ArchivedFile:
     if not is_note(validate_existing(path)):
         raise InvalidInput(f"{path} is not a note")
     data = str(plain).encode("utf-8", "surrogatepass") if coded is None else base64.b64decode(str(coded), validate=True)
-    if hashlib.sha256(data).hexdigest() != etag:
+    if etag_of(data) != etag:
         raise InvalidInput(f"{path} is damaged: its sha256 is not its etag")
     return ArchivedFile(path, data)

@@ -4,7 +4,6 @@ The journal has ids and paths, never the text of a note. The files are the truth
 long as there is room, and may lack the changes of the moment before a power cut.
 """
 
-import hashlib
 import threading
 from collections import deque
 from collections.abc import Collection, Generator, Mapping
@@ -17,12 +16,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, cast
 
-from mcp_memory.models import Etag, NoteId, NotePath, Status
+from mcp_memory.models import Etag, NoteId, NotePath, Status, etag_of
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line, replace_file
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import PLACE
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
 from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
 
@@ -81,7 +81,8 @@ class NoteChange:
     @property
     def id(self) -> str:
         """The change's id of 8 hexadecimal digits."""
-        return _digest(f"{self.at} {self.kind} {self.path} {self.entry} {self.before} {self.after} {self.undoes}")[:8]
+        facts = f"{self.at} {self.kind} {self.path} {self.entry} {self.before} {self.after} {self.undoes}"
+        return text_hash(facts, 8)
 
     @property
     def target(self) -> str:
@@ -200,7 +201,7 @@ class ChangeJournal:
     def keep(self, note: NoteId, etag: Etag, data: bytes, *, is_edit: bool) -> None:
         """Keep the bytes that are about to be replaced; an edit's bytes are kept durably, since they are nowhere else
         then. Raises StorageFailed."""
-        file = self._versions / f"{_digest(note)[:16]}.{etag}"
+        file = self._versions / f"{text_hash(note, 16)}.{etag}"
         with self._lock, naming_the_cause(str(self._versions)):
             if is_edit:
                 replace_file(file, data)
@@ -218,9 +219,9 @@ class ChangeJournal:
     def find(self, note: NoteId, etag: Etag) -> bytes | None:
         """Return the note's bytes with this etag; None if they are no longer kept, or incomplete."""
         with suppress(OSError):
-            data = (self._versions / f"{_digest(note)[:16]}.{etag}").read_bytes()
+            data = (self._versions / f"{text_hash(note, 16)}.{etag}").read_bytes()
             for known in (data, data[:-1]):  # a line that was appended has one more
-                if hashlib.sha256(known).hexdigest() == etag:
+                if etag_of(known) == etag:
                     return known
         return None
 
@@ -240,7 +241,7 @@ class ChangeJournal:
     def drop_versions(self, note: NoteId) -> None:
         """Remove the earlier bytes of a note for good. Raises StorageFailed."""
         with naming_the_cause(str(self._versions)):
-            for file in list(self._versions.glob(f"{_digest(note)[:16]}.*")):
+            for file in list(self._versions.glob(f"{text_hash(note, 16)}.*")):
                 file.unlink()
 
 
@@ -251,10 +252,6 @@ def _change(facts: Mapping[str, Any]) -> NoteChange | None:
         return NoteChange(**values)
     except (ValueError, TypeError, KeyError):
         return None
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _day(at: float) -> str:

@@ -19,6 +19,7 @@ from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Pro
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file, sync_folder
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.text_hash import text_hash
 
 GRACE_DAYS = 30
 """The days for which bytes are kept after the forgotten note's file has gone, since a sync client or a backup may bring
@@ -293,4 +294,4 @@ def _has_id(data: bytes, ids: Collection[NoteId]) -> bool:
 
 
 def _entry_name(path: NotePath, entry: str) -> str:
-    return f"{entry}.{hashlib.sha256(path.encode()).hexdigest()[:16]}{ENTRY}"
+    return f"{entry}.{text_hash(path, 16)}{ENTRY}"

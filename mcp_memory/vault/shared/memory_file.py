@@ -1,6 +1,5 @@
 """Add, replace, remove and restore entries of `MEMORY.md`, and leave every other byte as it is."""
 
-import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -10,6 +9,7 @@ from mcp_memory.models import Etag, Outcome
 from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.markdown import sections
 from mcp_memory.text.markdown.frontmatter import newline_of
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.draft import Draft, WriteResult, one_line
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
@@ -141,7 +141,7 @@ class MemoryFile:
             if isinstance(now, sections.CuratedEntry):
                 self._keep(before, now, by, replaced_by=entry)
                 return before[: now.start] + kept.text + before[now.end :]
-            if _digest(before[: kept.start]) == kept.before:
+            if text_hash(before[: kept.start]) == kept.before:
                 return before[: kept.start] + kept.text + before[kept.start :]
             return sections.add_entry(before, kept.section or OTHERS, sections.render_entry(kept.text))
 
@@ -168,7 +168,7 @@ class MemoryFile:
         replaced_by: str | None = None,
     ) -> None:
         text = before[old.start : old.end]
-        kept = KeptEntry(text, old.section, old.start, _digest(before[: old.start]), replaced_by)
+        kept = KeptEntry(text, old.section, old.start, text_hash(before[: old.start]), replaced_by)
         why = f"replaced by {MEMORY}#{replaced_by}" if replaced_by else reason
         at = self._notes.clock().replace(microsecond=0)
         self._tombstones.keep_entry(Tombstone(MEMORY, old.hash, at, by.client, by.session, why, kept=asdict(kept)))
@@ -213,7 +213,3 @@ def _only_entry(text: str, entry: str) -> sections.CuratedEntry | None:
         places = ", ".join(in_quotes(one.section or OTHERS) for one in same)
         raise InvalidInput(f"{len(same)} entries of MEMORY.md say this: {places}", hint="mcp-memory edit MEMORY.md")
     return same[0] if same else None
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from typing import cast
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed, Refused, StorageFailed
-from mcp_memory.models import NoteId, NotePath, NoteState, Status
+from mcp_memory.models import NoteId, NotePath, NoteState, Status, etag_of
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import frontmatter, logs
-from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.journals.change_journal import NoteChange
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
 from mcp_memory.vault.note_file import MEMORY, NoteFile, derive_title, editable_text, entries_of
