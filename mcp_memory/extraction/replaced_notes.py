@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
 
 from mcp_memory.capture.off_record_turns import TakenBack
 from mcp_memory.capture.session_reader import CapturedMessages
@@ -24,6 +23,7 @@ from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import containment, coverage, jaccard
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.parsed_values import list_at
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
 from mcp_memory.vault.vault import Vault
@@ -107,10 +107,8 @@ def notes_made_of(captured: CapturedMessages, taken_back: TakenBack, index: Inde
     found: list[NotePath] = []
     for note in index.notes(wanted, limit=MOST_NOTES):
         with suppress(McpMemoryError):  # the note was just moved or removed
-            sources = frontmatter.parse(vault.read(note.path).text).meta.get("derived_from")
-            places = (
-                [str(one).rpartition("@") for one in cast("list[object]", sources)] if isinstance(sources, list) else []
-            )
+            sources = list_at(frontmatter.parse(vault.read(note.path).text).meta, "derived_from")
+            places = [str(source).rpartition("@") for source in sources]
             if any(file == captured.file and at.isdigit() and int(at) in taken_back for file, _, at in places):
                 found.append(note.path)
     return found

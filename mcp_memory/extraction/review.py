@@ -1,7 +1,6 @@
 """Reviews candidates, and notes stored without review. Each verb takes a note and the etag that you saw."""
 
 from contextlib import suppress
-from typing import cast
 
 from ulid import ULID
 
@@ -24,9 +23,11 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, 
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import make_title
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.parsed_values import list_at
 from mcp_memory.vault.config import LOG
 from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.new_note import name_tails
 from mcp_memory.vault.note_file import NoteFile, file_stem
 
 MAX_ITEMS = 10_000
@@ -162,7 +163,6 @@ class Review:
         except McpMemoryError:
             return None  # the note was just moved or removed
         meta, record = frontmatter.parse(file.text).meta, file.record
-        sources = meta.get("derived_from")
         score = meta.get("score")
         return ReviewItem(
             id=record.id,
@@ -177,7 +177,7 @@ class Review:
             source=record.source,
             session=record.session,
             project=record.project,
-            derived_from=[str(one) for one in cast("list[object]", sources)] if isinstance(sources, list) else [],
+            derived_from=[str(source) for source in list_at(meta, "derived_from")],
             contradicts=[self._reference(note_id) for note_id in record.meta.get("contradicts", ())],
         )
 
@@ -231,7 +231,7 @@ class Review:
     def _moved(self, file: NoteFile) -> NoteFile:
         record = file.record
         folder, stem = self._vault.kinds.get(record.kind).folder, file_stem(record.title)
-        for tail in ("", "-2", "-3", f"-{record.id[-6:].lower()}", f"-{record.id.lower()}"):
+        for tail in name_tails(record.id):
             with suppress(AlreadyExists):
                 target = self._vault.layout.in_home(f"{folder}/{stem}{tail}.md")
                 return self._vault.filing.move(record.path, target, record.id)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
 from mcp_memory.indexing.incremental_chunking import LogChunker
@@ -20,7 +19,7 @@ from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import jaccard
 from mcp_memory.text.markdown.logs import is_log_path
-from mcp_memory.text.pluralize import counted
+from mcp_memory.text.pluralize import counted, first_of
 from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
@@ -57,7 +56,8 @@ class FreshPassages:
             "left out, since its file is gone or says something else now": self.dropped,
             "also in a conflict copy that is not merged yet (see mcp-memory doctor)": self.copies,
         }
-        return [f"{remark}: {_named(files)}" for remark, files in remarks.items() if files]
+        named = {remark: first_of([*map(visible, files)], MOST_NAMED) for remark, files in remarks.items()}
+        return [f"{remark}: {files}" for remark, files in named.items() if files]
 
 
 class Freshness:
@@ -234,11 +234,6 @@ class _Changed:
             chunks = self._cut_of(file).chunks
             self._cut = [chunk for chunk in chunks if chunk.entry not in self._forgotten]
         return self._cut or []
-
-
-def _named(paths: Collection[NotePath]) -> str:
-    more = f" and {counted(len(paths) - MOST_NAMED, 'more file')}" if len(paths) > MOST_NAMED else ""
-    return ", ".join(map(visible, islice(paths, MOST_NAMED))) + more
 
 
 def _forgotten(record: NoteRecord) -> frozenset[str]:

@@ -29,6 +29,7 @@ from mcp_memory.topics.page import PAGE, is_topic_name, with_related_section, wi
 from mcp_memory.topics.page_parts import Parts
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.new_note import name_tails
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
@@ -98,7 +99,7 @@ def _move_back(step: MoveStep, vault: Vault) -> NoteFile:
     """Move a file back, under another name if a later note has the old name."""
     stem, dot, ending = step.source.rpartition(".")
     is_page = step.source.endswith(f"/{PAGE}")  # with any other name it would be a note
-    for tail in ("",) if is_page else ("", "-2", "-3", f"-{step.id.lower()}"):
+    for tail in ("",) if is_page else name_tails(step.id):
         with suppress(AlreadyExists):
             return vault.filing.move(step.target, NotePath(f"{stem}{tail}{dot}{ending}"), step.id)
     raise AlreadyExists(f"{step.source} is taken", hint=f"{step.target} stays where it is")

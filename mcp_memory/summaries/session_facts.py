@@ -19,6 +19,7 @@ from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import jaccard
 from mcp_memory.text.language.word_tables import read_table
+from mcp_memory.text.pluralize import first_of
 
 ASKED, DECIDED, CHANGED, LEFT_OPEN = "Asked", "Decided", "Changed", "Left open"
 MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES, MOST_CHARS = 184, 30, 8, 90
@@ -141,8 +142,7 @@ def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterat
         for name in read_action(each.arguments, "", None).files
     }
     if names:
-        more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
-        yield Point(f"Files: {', '.join(f'`{name}`' for name in sorted(names)[:MOST_FILES])}{more}")
+        yield Point(f"Files: {first_of([f'`{name}`' for name in sorted(names)], MOST_FILES)}")
 
 
 def _has(cue: str, text: str) -> bool:

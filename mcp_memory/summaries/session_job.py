@@ -12,7 +12,7 @@ from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.core.core import Core
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.jobs.job import JobReport, JobTurn
-from mcp_memory.models import NoteId, NotePath, NoteState, etag_of
+from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import make_title
@@ -85,9 +85,12 @@ class SessionSummaries:
 
     def _quotes_forgotten(self, checkpoint: Checkpoint) -> bool:
         """Return whether a page that nobody has edited was made from a note forgotten since then."""
-        pages = self.index.note_by_id(page_id(SESSION, checkpoint.client, checkpoint.context.session))
-        ours = [page for page in pages if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page)]
-        return any(self._is_forgotten(source) for page in ours for source in page.meta.get("derived_from", ()))
+        pages = self._unedited_pages(checkpoint.client, checkpoint.context.session)
+        return any(self._is_forgotten(source) for page in pages for source in page.meta.get("derived_from", ()))
+
+    def _unedited_pages(self, client: str, session: str) -> list[NoteRecord]:
+        pages = self.index.note_by_id(page_id(SESSION, client, session))
+        return [page for page in pages if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page)]
 
     def _is_forgotten(self, note: NoteId | None) -> bool:
         return note is not None and any(one.state is NoteState.DELETED for one in self.index.note_by_id(note))
@@ -130,9 +133,8 @@ class SessionSummaries:
 
     def _remove_page(self, captured: CapturedMessages) -> None:
         """Remove an outdated page, unless you have changed it."""
-        for page in self.index.note_by_id(page_id(SESSION, captured.client, captured.session)):
-            if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page):
-                self.vault.filing.remove_page(page.path, page.etag)
+        for page in self._unedited_pages(captured.client, captured.session):
+            self.vault.filing.remove_page(page.path, page.etag)
 
     def _worded(self, parts: Parts, lines: Mapping[int, str]) -> tuple[str, str]:
         """Return the text and its author: a language model if one may be asked now, else ourselves."""

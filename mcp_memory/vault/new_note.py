@@ -72,7 +72,7 @@ class NotePublisher:
         now = self._notes.clock()
         note_id = draft.id or NoteId(str(ULID.from_datetime(now)))
         data = drafts.render(draft, note_id, now, supersedes)
-        tails = [""] if draft.path else _tails(note_id)
+        tails = [""] if draft.path else name_tails(note_id)
         for tail in tails:
             path = self._place(draft, tail)
             self._provenance.announce(draft, note_id, path, now)
@@ -125,7 +125,7 @@ class NotePublisher:
             return self._last_numbers[folder]
 
 
-def _tails(note_id: NoteId) -> list[str]:
+def name_tails(note_id: NoteId) -> list[str]:
     """Return suffixes that distinguish notes of one title: small numbers first, then the id, so that the thousandth
     note costs no more than the fifth."""
     unique = note_id.lower()

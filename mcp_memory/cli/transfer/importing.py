@@ -19,7 +19,7 @@ from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
 from mcp_memory.projects.projects import Projects, plant_projects
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.instruction_files import are_orders
-from mcp_memory.text.pluralize import counted
+from mcp_memory.text.pluralize import counted, first_of
 from mcp_memory.transfer import target_paths
 from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.formats import archive, jsonl
@@ -160,8 +160,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     for item in report["left_out"]:
         by_reason[item["why"]].append(item["path"])
     for why, paths in sorted(by_reason.items()):
-        more = f", and {len(paths) - SHOWN_NAMES} more" if len(paths) > SHOWN_NAMES else ""
-        yield f"left out, {why}: {', '.join(paths[:SHOWN_NAMES])}{more}"
+        yield f"left out, {why}: {first_of(paths, SHOWN_NAMES)}"
     for row in shown:
         name = "" if row["name"] == row["path"] else f"{row['name']:<{names}}  →  "
         yield f"{row['deed']:<{width}}  {name}{row['path']}" + (f"  ({row['why']})" if row["why"] else "")

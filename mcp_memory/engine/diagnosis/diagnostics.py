@@ -10,7 +10,7 @@ from mcp_memory.core.finding import Finding, Severity
 from mcp_memory.models import FORK, Conflict, NoteId, NotePath, Problem
 from mcp_memory.projects.matching import NearMatch
 from mcp_memory.projects.project_book import FILE
-from mcp_memory.text.pluralize import counted
+from mcp_memory.text.pluralize import counted, first_of
 from mcp_memory.vault.marker import MARKER
 from mcp_memory.vault.marks.set_aside import Oddity, likely_originals_of, original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry, Why
@@ -192,17 +192,13 @@ def _set_aside(facts: VaultFacts) -> Iterator[Finding]:
         what = f"{path} has unresolved merge conflicts; it isn't searched unasked"
         yield Finding("warning", what, f"choose between the versions: mcp-memory edit {shlex.quote(path)}")
     if templates := [path for path, oddity in own.items() if oddity is Oddity.TEMPLATE]:
-        what = f"{counted(len(templates), 'template')} not searched unasked: {_listed(templates)}"
+        what = f"{counted(len(templates), 'template')} not searched unasked: {first_of(templates, _LISTED)}"
         remedy = "nothing to do; if one is a note, fill its {{gaps}} in, or move it out of the folder for templates"
         yield Finding("info", what, remedy)
     if others := sorted(facts.set_aside.keys() - own.keys()):
         what = f"{counted(len(others), 'conflict copy or template', 'conflict copies and templates')} of sources"
         remedy = "nothing to do; mcp-memory search --path PATH finds what is in one"
-        yield Finding("info", f"{what} not searched unasked: {_listed(others)}", remedy)
-
-
-def _listed(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:_LISTED]) + (f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else "")
+        yield Finding("info", f"{what} not searched unasked: {first_of(others, _LISTED)}", remedy)
 
 
 def _service(facts: VaultFacts) -> Iterator[Finding]:
