@@ -11,7 +11,6 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.extraction.candidate_log import CandidateLog
 from mcp_memory.models import NoteId, NotePath, NoteRecord, PrivateMarks
 from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.statement_rules import OUTRIGHT, classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.conversation.messages import Turn
@@ -98,7 +97,7 @@ def log_promises(
         voice = Voice.WROTE if source in {None, PERSON} else Voice.UNSURE
         found: list[Candidate] = []
         for line in (entry.title, *body.splitlines()):
-            for sentence in user_sentences(line, introduces):
+            for sentence in user_sentences(line):
                 statement = classify(sentence)
                 if statement and statement.kind is StatementKind.COMMITMENT:
                     turn = Turn(source or "", sentence.text, at)
@@ -120,7 +119,7 @@ def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) 
     for message in messages:
         if message.role is Role.ASSISTANT:
             asked = message.turn.text.rpartition("?")[0].rpartition(".")[2]
-        for sentence in user_sentences(message.turn.text, introduces) if message.role is Role.USER else ():
+        for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
             is_plain = _THAT.fullmatch(sentence.view.strip()) is not None
             if not is_plain and (
                 sentence.is_question or not _DONE.search(sentence.view) or _NOT_DONE.search(sentence.view)

@@ -12,7 +12,6 @@ from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.errors import DeadlineExceeded, SummarizerUnavailable
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import Candidate, StatementKind
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.summarizers.base import Prompt, Summarizer
 from mcp_memory.summarizers.config import SummarizerConfig
@@ -126,7 +125,7 @@ def _sentences(message: TranscriptMessage) -> str:
     """Return the user's own sentences, one per line; no secret leaves the machine."""
     if message.role is not Role.USER:
         return ""
-    own = user_sentences(message.turn.text, introduces)
+    own = user_sentences(message.turn.text)
     return redact("\n".join(visible(sentence.text) for sentence in own)).text
 
 

@@ -22,11 +22,10 @@ from mcp_memory.statements.cues import has_cue
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import containment, coverage, jaccard
-from mcp_memory.text.markdown import frontmatter
-from mcp_memory.text.parsed_values import list_at
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
 from mcp_memory.vault.vault import Vault
+from mcp_memory.vault.withheld_pages import sources_of
 
 REPLACES = 0.2
 """The likelihood from which the closest note is probably replaced. Chosen on 323 replaced facts, with weights that
@@ -107,8 +106,7 @@ def notes_made_of(captured: CapturedMessages, taken_back: TakenBack, index: Inde
     found: list[NotePath] = []
     for note in index.notes(wanted, limit=MOST_NOTES):
         with suppress(McpMemoryError):  # the note was just moved or removed
-            sources = list_at(frontmatter.parse(vault.read(note.path).text).meta, "derived_from")
-            places = [str(source).rpartition("@") for source in sources]
+            places = [source.rpartition("@") for source in sources_of(vault.read(note.path).text)]
             if any(file == captured.file and at.isdigit() and int(at) in taken_back for file, _, at in places):
                 found.append(note.path)
     return found

@@ -13,7 +13,7 @@ from mcp_memory.statements.proposals import (
     is_put_to_the_person,
 )
 from mcp_memory.statements.spoken import SpokenSentence
-from mcp_memory.statements.user_sentences import UserSentence, user_sentences
+from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
 from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.language.terms import content_words
 
@@ -62,7 +62,7 @@ class Offer:
 
 
 def offer(sentence: UserSentence, assistant: str) -> Offer | None:
-    said = user_sentences(assistant, lambda _: False)
+    said = assistant_sentences(assistant)
     if sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS or not said:
         return None
     asks = _asks_about_the_last(said)
@@ -100,7 +100,7 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     if sentence.is_question or len(view.split()) > MOST_WORDS:
         return None
     manner = found["manner"].match(view)
-    said = user_sentences(assistant, lambda _: False)
+    said = assistant_sentences(assistant)
     last = range(max(0, len(said) - MOST_SENTENCES), len(said))
     proposals = [at for at in last if is_own_proposal(said, at) and not found["chore"].search(said[at].view)]
     if not proposals or found["refuses"].match(view):
@@ -139,7 +139,7 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
     head, found = re.split(r"[,;.:]", sentence.view)[0], patterns(AGREEMENT)
     if sentence.is_question or len(head.split()) > MOST_PICK_WORDS:
         return None
-    every = user_sentences(assistant, lambda _: False)
+    every = assistant_sentences(assistant)
     for at in range(len(every) - 1, max(-1, len(every) - 1 - MOST_SENTENCES), -1):
         said = every[at]
         if not is_own(every, at):
@@ -164,14 +164,14 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
 
 def last_said(assistant: str) -> str:
     """Return the sentences that name the referents of your sentence; empty if the assistant only reports them."""
-    said = user_sentences(assistant, lambda _: False)
+    said = assistant_sentences(assistant)
     last = range(max(0, len(said) - ANTECEDENT), len(said))
     return " ".join(said[at].text for at in last) if all(is_own(said, at) for at in last) else ""
 
 
 def last_sentences(assistant: str) -> list[str]:
     """Return the last sentences of a message, which a short answer may be about."""
-    return [one.text for one in user_sentences(assistant, lambda _: False)[-ANTECEDENT:]]
+    return [one.text for one in assistant_sentences(assistant)[-ANTECEDENT:]]
 
 
 def _context(said: Sequence[UserSentence]) -> str:
@@ -195,7 +195,7 @@ def answered_question(sentence: UserSentence, assistant: str) -> str | None:
     is_whole = has_cue(sentence.view, "stative", "relation", "change")
     if is_whole or sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS:
         return None
-    said = user_sentences(assistant, lambda _: False)
+    said = assistant_sentences(assistant)
     if not said or not said[-1].is_question or asks_for_a_go_ahead(said[-1]) or not is_own(said, len(said) - 1):
         return None
     is_short = len(said[-1].view.split()) <= MOST_ASKING_WORDS // 2

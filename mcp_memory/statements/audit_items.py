@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.statements.cues import has_cue
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.secrets.finder import redact
@@ -30,7 +29,7 @@ def audit_items(messages: Sequence[TranscriptMessage]) -> Iterator[AuditItem]:
     """Yield in order your sentences with a fact or a request, and the last line with a number in each tool's output."""
     for message in messages:
         if message.role is Role.USER:
-            for sentence in user_sentences(message.turn.text, introduces):
+            for sentence in user_sentences(message.turn.text):
                 kinds = {fact.kind for fact in facts(sentence.text)}
                 what = next((kind.value for kind in _FACTS if kind in kinds), None)
                 if has_cue(sentence.view, "task"):

@@ -41,8 +41,7 @@ def features(one: SpokenSentence, ruled: float) -> list[float]:
     """Compute the classifier's features of a sentence, given its score `ruled` by the rules."""
     sentence, assistant, chars = one.sentence, one.assistant, one.chars_said
     view = sentence.view
-    own = "".join(MASK if masked == MASK else c for c, masked in zip(sentence.text, view, strict=True))
-    found = {fact.kind for fact in facts(own)}
+    found = {fact.kind for fact in facts(sentence.unquoted)}
     count = len(view.split())
     return [
         *(float(pattern.search(view) is not None) for pattern in patterns(CUE).values()),

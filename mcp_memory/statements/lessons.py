@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.recall.moments.tool_action import read_action
 from mcp_memory.statements.candidate import Candidate, StatementKind, make_title
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.statement_rules import says_it_works
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.language.word_overlap import coverage
@@ -116,7 +115,7 @@ def _error(message: TranscriptMessage) -> str:
         return ""
     lines = [line.strip() for line in message.turn.text.splitlines() if _ERROR.search(line)]
     if lines and message.role is Role.USER:
-        sentences = user_sentences(message.turn.text, introduces)
+        sentences = user_sentences(message.turn.text)
         if any(map(says_it_works, sentences)):
             return ""
         # The line was pasted: in quotation marks, in code, or outside any sentence.
@@ -126,7 +125,7 @@ def _error(message: TranscriptMessage) -> str:
 
 
 def _confirmation(message: TranscriptMessage) -> str:
-    sentences = user_sentences(message.turn.text, introduces)
+    sentences = user_sentences(message.turn.text)
     return next((sentence.text for sentence in sentences if says_it_works(sentence)), "")
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.embedders.base import SentenceInContext
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.statement_rules import is_denial
-from mcp_memory.statements.user_sentences import MAX_CHARS, UserSentence, user_sentences
+from mcp_memory.statements.user_sentences import MAX_CHARS, UserSentence, assistant_sentences, user_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class SpokenSentence:
     @property
     def answered(self) -> str:
         """The last sentence of the assistant, which this sentence answers."""
-        said = user_sentences(self.assistant, lambda _: False)
+        said = assistant_sentences(self.assistant)
         return said[-1].text if said else ""
 
     @property
@@ -55,7 +54,7 @@ def spoken_sentences(messages: Sequence[TranscriptMessage]) -> Iterator[SpokenSe
     assistant = ""
     for message in messages:
         if message.role is Role.USER:
-            said = list(_joined(user_sentences(message.turn.text, introduces)))
+            said = list(_joined(user_sentences(message.turn.text)))
             for place, sentence in enumerate(said):
                 yield SpokenSentence(message, sentence, assistant, place, said)
                 assistant = ""

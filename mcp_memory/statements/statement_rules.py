@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.statements.language import Language, languages
 from mcp_memory.statements.user_sentences import UserSentence
-from mcp_memory.text.conversation.own_words import MASK
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.language.word_lists import language_of
@@ -102,5 +101,4 @@ def _mentions_fact(sentence: UserSentence, rest: str, language: Language) -> boo
     if not language.states.search(rest) or language.states_not.search(rest) or language.before.search(rest):
         return False
     kinds = {FactKind.NUMBER, FactKind.DATE} | ({FactKind.NAME} if language.capitals_name else set[FactKind]())
-    own = "".join(MASK if masked == MASK else c for c, masked in zip(sentence.text, sentence.view, strict=True))
-    return any(fact.kind in kinds for fact in facts(own))
+    return any(fact.kind in kinds for fact in facts(sentence.unquoted))

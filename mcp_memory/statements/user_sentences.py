@@ -1,12 +1,14 @@
-"""Extracts from a user's message the sentences that are the user's own words.
+"""Extracts from a message the sentences that are its author's own words.
 
 If in doubt, a sentence is skipped, since the user's words are stored without review.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from mcp_memory.statements.language import introduces
 from mcp_memory.text.conversation.own_words import MASK, masked, own_words, pasted_from
 from mcp_memory.text.conversation.relayed_words import asks_whether_it_is_true, relays
 
@@ -29,10 +31,24 @@ class UserSentence:
     may_be_pasted: bool = False
     line: int = 0
 
+    @property
+    def unquoted(self) -> str:
+        """The text with quotations and code masked."""
+        return "".join(MASK if masked == MASK else c for c, masked in zip(self.text, self.view, strict=True))
 
-def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[UserSentence]:
-    """Return the sentences in order. `introduces` decides whether a line in lower case introduces another author's
-    words."""
+
+def user_sentences(message: str) -> Sequence[UserSentence]:
+    """Return the sentences of a user's message in order, up to a line that introduces another author's words."""
+    return _own_sentences(message, introduces)
+
+
+@lru_cache(maxsize=8)
+def assistant_sentences(message: str) -> Sequence[UserSentence]:
+    """Return the sentences of an assistant's message in order."""
+    return _own_sentences(message, lambda _: False)
+
+
+def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[UserSentence]:
     message = message[:MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n")
     kept = own_words(message)
     view = masked(kept)
@@ -42,7 +58,7 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
     relayed_to = 0
     for start, end in _sentences(view, kept):
         seen = _with_thumbs_as_words(view[start:end])
-        if introduces(seen):
+        if stops_at(seen):
             # A quotation in this sentence is masked already; the words after its colon aren't the user's either.
             break
         if relays(seen):

@@ -12,7 +12,6 @@ from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.moments.tool_action import read_action
 from mcp_memory.statements.candidate import StatementKind, id_of
 from mcp_memory.statements.extractor import extract_candidates
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
@@ -64,7 +63,7 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
             said = ASKED if candidate.offset == opening else part
             add(said, candidate.statement, candidate.offset, id_of(candidate, captured))
     for message in own:
-        for sentence in user_sentences(message.turn.text, introduces) if message.role is Role.USER else ():
+        for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
             if part := _part_of(sentence, is_first=not parts[ASKED]):
                 add(part, sentence.text, message.offset)
     answers = [message for message in own if message.role is Role.ASSISTANT]

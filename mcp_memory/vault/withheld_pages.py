@@ -8,6 +8,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Hit, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
+from mcp_memory.text.parsed_values import list_at
 from mcp_memory.topics.page import CHILDREN, RELATED, link
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
@@ -68,8 +69,8 @@ def hits_not_withheld(hits: Sequence[Hit], vault: Vault, index: Index) -> tuple[
 
 
 def sources_of(page: str) -> list[str]:
-    """Return the ids of the notes and pages that a page was made from."""
-    return [str(source) for source in frontmatter.parse(page).meta.get("derived_from") or ()]
+    """Return the ids of the notes and pages that a page was made from, or a note's places in a transcript."""
+    return [str(source) for source in list_at(frontmatter.parse(page).meta, "derived_from")]
 
 
 def _text(record: NoteRecord, vault: Vault) -> str:

@@ -24,7 +24,7 @@ from mcp_memory.extraction.replaced_notes import replacement_features
 from mcp_memory.statements.agreements import agreement, last_said, leans_on_it, offer, offer_features
 from mcp_memory.statements.classifier import States, Weights, in_context, phrases
 from mcp_memory.statements.cues import features, is_vetoed
-from mcp_memory.statements.language import introduces, is_personal
+from mcp_memory.statements.language import is_personal
 from mcp_memory.statements.reasons import reason_features
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import classify
@@ -85,7 +85,7 @@ def _in_lines(message: TranscriptMessage) -> TranscriptMessage:
 
 
 def _split(text: str) -> list[UserSentence]:
-    return user_sentences(text, introduces)
+    return user_sentences(text)
 
 
 def labels_of(session: Session, message: TranscriptMessage) -> list[Label]:

@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_memory.statements.extractor import extract_candidates
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.user_sentences import MAX_CHARS, user_sentences
 from tests.extraction.talks import assistant, person, tool
 
@@ -95,7 +94,7 @@ def test_what_is_typed_counts(before: str):
 @example('a" \n"')
 @given(st.text(alphabet=st.sampled_from("aB .?!\n>`'\"#<x/>:;-*“”\tİß\u00a0"), max_size=200))
 def test_sentences_are_verbatim(message: str):
-    for each in user_sentences(message, introduces):
+    for each in user_sentences(message):
         assert each.text in message.replace("\t", " ") or each.text in message
         assert len(each.text) == len(each.view)
 

@@ -12,7 +12,6 @@ from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.statements.candidate import Candidate
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.extractor import extract_candidates
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.user_sentences import user_sentences
 from tests.benchmarks.extraction_sessions import SESSIONS, files_in, score_files
 from tests.extraction.talks import assistant, person
@@ -61,7 +60,7 @@ def test_three_points_end_no_sentence_and_a_date_neither(model: Embedder):
         "Nightly job... runs at 02:15 from now on, always."
     ]
     said = "Seit dem 1. Oktober sind wir auf Java 21. Das gilt überall."
-    assert [one.text for one in user_sentences(said, introduces)] == [
+    assert [one.text for one in user_sentences(said)] == [
         "Seit dem 1. Oktober sind wir auf Java 21.", "Das gilt überall."
     ]  # fmt: skip
 

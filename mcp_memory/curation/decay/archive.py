@@ -18,7 +18,6 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runs.journal import MoveStep
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.markdown.frontmatter import Value
@@ -78,7 +77,7 @@ def unarchive_path(path: NotePath, layout: Layout) -> NotePath | None:
 
 def lesson_in(text: str) -> str:
     """Return the part of a text that outlasts its occasion; may be empty."""
-    found = ((sentence.text, classify(sentence)) for sentence in user_sentences(text, introduces))
+    found = ((sentence.text, classify(sentence)) for sentence in user_sentences(text))
     return " ".join(words for words, stated in found if stated and stated.kind in TEACHES)
 
 

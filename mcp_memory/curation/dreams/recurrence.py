@@ -9,7 +9,6 @@ from mcp_memory.comparison.comparison import SAME_IN_REVIEW, Comparison, Cosine,
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.runtime.idle_detector import give_way
-from mcp_memory.statements.language import introduces
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.language.terms import content_words
@@ -83,7 +82,7 @@ def find_said(day: date, source: str, text: str, forgotten: Collection[str]) -> 
     for heading, _, body in (part.partition("\n") for part in parts):
         title = logs.title_and_labels([heading.removeprefix("## ")])[0]
         for line in (title, *(line.strip().lstrip("-*+ ") for line in body.splitlines())):
-            for sentence in user_sentences(line, introduces) if line else ():
+            for sentence in user_sentences(line) if line else ():
                 if len(sentence.text) <= MOST_CHARS and not sentence.is_question:
                     kind = statement.kind.value if (statement := classify(sentence)) else ""
                     yield Said(day, source, " ".join(sentence.text.split()), kind)
