@@ -12,7 +12,7 @@ from mcp_memory.comparison.other_value import Contradiction, NoteText, find_cont
 from mcp_memory.comparison.sentence import are_apart, differ_within, parse_statement
 from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
 from mcp_memory.text.language.terms import content_words, words
-from mcp_memory.text.language.word_overlap import coverage, jaccard
+from mcp_memory.text.language.word_overlap import are_two, coverage, jaccard
 
 Cosine = Callable[[str, str], float]
 
@@ -106,7 +106,7 @@ class Comparison:
         old, new = self._old, self._new
         if new.exact != old.exact or bool(new.negated) != bool(old.negated):
             return False
-        return not _are_two(old.names, new.names) and not _are_two(old.negated, new.negated)
+        return not are_two(old.names, new.names) and not are_two(old.negated, new.negated)
 
     @property
     def _is_about_another_thing(self) -> bool:
@@ -126,11 +126,6 @@ class Comparison:
     @property
     def _new(self) -> "_Reading":
         return _read(self.newer.text)
-
-
-def _are_two(old: frozenset[str], new: frozenset[str]) -> bool:
-    """Return whether each side has an item that the other side lacks."""
-    return bool(old - new and new - old)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from mcp_memory.comparison.sentence import ParsedSentence, numbers_differ, parse
 from mcp_memory.comparison.values import MEASURED, common_keys
 from mcp_memory.text.language.facts import EXACT, facts
 from mcp_memory.text.language.terms import fold
+from mcp_memory.text.language.word_overlap import are_two
 
 LIKELY_FROM = 0.6
 """The likelihood from which an older note is marked as perhaps outdated. Chosen in `tests/eval/claims`, with authors
@@ -128,7 +129,7 @@ def pair_features(older: NoteText, newer: NoteText, near: float, rest: float) ->
         shared / max(1, len(keys)), shared / max(1, len(news)), min(shared, 6),
         found is not None, bool(signs - WEAK), bool(signs), any(one.rejections for one in after.parsed),
         REPLACED.search(newer.text) is not None,
-        bool(values & new_values), bool(values - new_values and new_values - values),
+        bool(values & new_values), are_two(values, new_values),
         len(numbers & new_numbers), len(numbers - new_numbers), len(new_numbers - numbers),
         matcher.ratio(), sum(changed), len(changed) - sum(changed),
         _lead_share(before.words, after.words), _lead_share(after.words, before.words),

@@ -24,6 +24,7 @@ from mcp_memory.comparison.change_words import (
 )
 from mcp_memory.comparison.values import MEASURED, WITH_UNIT, Token, is_same, tokens
 from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.word_overlap import are_two
 
 MAX_CHARS, MAX_SENTENCES = 1200, 8
 """The limits of a statement; a longer note is a document."""
@@ -149,7 +150,7 @@ def are_in_two_places(old: ParsedSentence, new: ParsedSentence) -> bool:
 
 def differ_within(group: frozenset[str], old: frozenset[str], new: frozenset[str]) -> bool:
     """Return whether each of two sets of words has a word of the group that the other set lacks."""
-    return bool((old & group) - new and (new & group) - old)
+    return are_two(old & group, new & group)
 
 
 def numbers_differ(old: ParsedSentence, new: ParsedSentence) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 from ulid import ULID
 
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.core.core import Core
+from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound
-from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import StatedText
-from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Conflict, NoteId, NotePath
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import named_by
@@ -21,7 +21,6 @@ from mcp_memory.text.dates import format_when
 from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.vault import Vault
 
 KEEP, BOTH = "keep", "both"
 WRITE_S = LOOK_S = 30.0
@@ -32,10 +31,11 @@ _PERSON = Caller(PERSON, is_person=True)
 class ConflictReview:
     """Decides conflicts for people; an agent decides by storing a note that supersedes another note."""
 
-    _vault: Vault
-    _index: Index
-    _writer: IndexWriter
-    _conflicts: ConflictScan
+    _core: Core
+
+    @property
+    def _conflicts(self) -> ConflictScan:
+        return self._core.indexing.conflicts
 
     async def list_open(self) -> list[dict[str, Any]]:
         """Return the open conflicts, latest first, each with both sides."""
@@ -62,8 +62,7 @@ class ConflictReview:
             for one in pairs:
                 change = partial(self._retire, one, kept) if verb == KEEP else partial(self._hold_both, one)
                 file = await in_thread(change, deadline_s=WRITE_S, what="changing the note")
-                with suppress(IndexUnavailable):  # the decision is written, and the next sweep updates the index
-                    await self._writer.index_note(file)
+                await index_written(self._core, file)
         with suppress(IndexUnavailable):
             await self._conflicts.scan()
         return [{"verb": verb, **asdict(one)} for one in pairs]
@@ -79,7 +78,7 @@ class ConflictReview:
         if not isinstance(named, tuple):
             return named
         path, entry = named
-        note = None if entry else self._index.note(path)
+        note = None if entry else self._core.index.note(path)
         return note.id if note else NoteId(f"{path}#{entry}")
 
     def _read(self) -> list[dict[str, Any]]:
@@ -93,7 +92,7 @@ class ConflictReview:
         ]
 
     def _side(self, stated: StatedText) -> dict[str, Any]:
-        record, note = self._index.note(stated.path), stated.note
+        record, note = self._core.index.note(stated.path), stated.note
         facts = {"id": stated.id, "path": stated.path, "text": note.text, "kind": note.kind, "project": note.project}
         facts["title"] = record.title if record and not record.is_log else ""
         return {**facts, "date": stated.when and format_when(stated.when), "source": record and record.source}
@@ -101,12 +100,12 @@ class ConflictReview:
     def _retire(self, conflict: Conflict, kept: NoteId) -> NoteFile:
         is_newer = kept == conflict.newer
         path, gone = (conflict.older_path, conflict.older) if is_newer else (conflict.newer_path, conflict.newer)
-        return self._vault.supersede(path, kept, _entry(gone, path), _PERSON)
+        return self._core.vault.supersede(path, kept, _entry(gone, path), _PERSON)
 
     def _hold_both(self, conflict: Conflict) -> NoteFile:
         entry = _entry(conflict.newer, conflict.newer_path)
         mark = f"{entry}={conflict.older}" if entry else conflict.older
-        return self._vault.mark_compatible(conflict.newer_path, mark, _PERSON)
+        return self._core.vault.mark_compatible(conflict.newer_path, mark, _PERSON)
 
 
 def _entry(note_id: NoteId, path: NotePath) -> str | None:

@@ -123,7 +123,7 @@ class StatementOperations:
     def __init__(self, core: Core, ingest: CandidateIngest) -> None:
         self._core = core
         self._ingest = ingest
-        self._conflicts = ConflictReview(core.vault, core.index, core.indexing.writer, core.indexing.conflicts)
+        self._conflicts = ConflictReview(core)
 
     async def extract(self, request: ExtractRequest) -> Payload:
         """Store the statements of these messages that are worth remembering."""

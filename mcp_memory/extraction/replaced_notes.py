@@ -21,7 +21,7 @@ from mcp_memory.statements.classifier import likelihood
 from mcp_memory.statements.cues import has_cue
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import containment, coverage, jaccard
+from mcp_memory.text.language.word_overlap import are_two, containment, coverage, jaccard
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
 from mcp_memory.vault.vault import Vault
@@ -120,7 +120,7 @@ def replacement_features(new: str, old: str, closeness: Sequence[float], at: int
     def differ(*kinds: FactKind) -> list[float]:
         one = {fact for fact in of_new if fact.kind in kinds}
         two = {fact for fact in of_old if fact.kind in kinds}
-        return [float(bool(one & two)), float(bool(one - two and two - one)), float(bool(two) and not one)]
+        return [float(bool(one & two)), float(are_two(one, two)), float(bool(two) and not one)]
 
     near, changes = closeness[at], has_cue(new.lower(), "change")
     rest = max((one for place, one in enumerate(closeness) if place != at), default=0.0)

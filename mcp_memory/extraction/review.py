@@ -9,7 +9,7 @@ from mcp_memory.core.feature import ReviewItem
 from mcp_memory.core.requests import ReviewRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.forgetting import forget_note
-from mcp_memory.core.verbs.written_notes import why_behind
+from mcp_memory.core.verbs.written_notes import index_written, why_behind
 from mcp_memory.errors import (
     AlreadyExists,
     IndexUnavailable,
@@ -19,7 +19,7 @@ from mcp_memory.errors import (
     PreconditionFailed,
 )
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Problem
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import make_title
 from mcp_memory.text.markdown import frontmatter
@@ -44,7 +44,6 @@ class Review:
         self._core = core
         self._vault = core.vault
         self._index = core.index
-        self._writer = core.indexing.writer
         self._lookup = core.search.lookup
         self._log = candidates
         self._clock = core.clock
@@ -104,10 +103,10 @@ class Review:
             what="accepting it",
         )
         for changed in (file, *others):
-            await self._index_written(changed)
+            await index_written(self._core, changed)
         if path != file.record.path:
             with suppress(IndexUnavailable):  # the next sweep finds that the file is gone
-                await self._writer.remove_deleted(path)
+                await self._core.indexing.writer.remove_deleted(path)
         await self._record(file.record.id, CandidateOutcome.ACCEPTED)
         return file.record
 
@@ -117,7 +116,7 @@ class Review:
         if entry or other == path:
             raise InvalidInput("a candidate can be merged into another note only", hint="pass that note's id or path")
         file = await in_thread(lambda: self._merged(path, other, etag), deadline_s=LOOK_S, what="merging it")
-        await self._index_written(file)
+        await index_written(self._core, file)
         await self._forget(path, f"merged into {file.record.id}", CandidateOutcome.MERGED)
         return file.record
 
@@ -126,15 +125,6 @@ class Review:
         path = (await self._lookup.find(target))[0]
         await in_thread(lambda: self._candidate(path, etag), deadline_s=LOOK_S, what="reading it")
         return await self._forget(path, "dropped in review", CandidateOutcome.DROPPED)
-
-    async def _index_written(self, file: NoteFile) -> None:
-        """Index a file that was already written. If this fails, the next sweep does it."""
-        path = file.record.path
-        try:
-            await self._writer.index_note(file)
-        except IndexUnavailable as error:
-            self._writer.reindex_later(path)
-            self._writer.set_problems([path], {path: Problem(path, error.message)})
 
     async def _forget(self, path: NotePath, reason: str, outcome: CandidateOutcome) -> NoteRecord:
         record = await forget_note(self._core, path, None, reason=reason)

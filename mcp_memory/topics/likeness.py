@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from mcp_memory.text.language.subjects import shared_subject
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.topics.cluster import Matrix
 from mcp_memory.topics.config import TopicsConfig
-
-Matrix = NDArray[np.float32]
 
 COMMON = 0.5
 """The part of their mean that is subtracted from a project's notes: the mean describes the project, not any of its

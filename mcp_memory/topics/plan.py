@@ -13,15 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.topics.cluster import BLOCK, clusters, total, unit
+from mcp_memory.topics.cluster import BLOCK, Matrix, clusters, total, unit
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.likeness import have_in_common, topic_vectors
 from mcp_memory.topics.page import FRESH, age_key, upwards
-
-Matrix = NDArray[np.float32]
 
 OF_OTHER_SUBJECTS = 2.0
 """The factor of `leaf_cosine` for a note to join a topic without notes of the same subject."""

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.text.language.subjects import shared_subject, subject_of
+from mcp_memory.topics.cluster import Matrix
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.likeness import Matrix, have_in_common, topic_vectors
+from mcp_memory.topics.likeness import have_in_common, topic_vectors
 from mcp_memory.topics.plan import PlanNote, plan
 
 CONFIG = TopicsConfig()

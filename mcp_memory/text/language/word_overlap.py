@@ -23,6 +23,11 @@ def containment(one: Set[object], other: Set[object]) -> float:
     return max(coverage(one, other), coverage(other, one))
 
 
+def are_two(one: Set[object], other: Set[object]) -> bool:
+    """Return whether each side has an item that the other side lacks."""
+    return bool(one - other and other - one)
+
+
 def runs(words: Sequence[object], length: int) -> Set[object]:
     """Return the runs of neighboring words, to compare texts with the order of their words. Equal runs are numbered, so
     that each of them counts."""
