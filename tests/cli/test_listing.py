@@ -74,4 +74,4 @@ def test_lists_are_for_the_person_alone(served: Place):
 
 def test_add_is_append(served: Place):
     assert served.run("add", "--json", "The quay is long.").ok().json["outcome"] == "created"
-    assert "Usage: mcp-memory add " in served.run("add", "--help").ok().out
+    assert "Usage: mcp-memory append " in served.run("add", "--help").ok().out
