@@ -12,7 +12,7 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
-from mcp_memory.core.requests import INTERNAL, UNLISTED, Mode
+from mcp_memory.core.requests import UNLISTED, Mode
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import in_line
 
@@ -35,17 +35,15 @@ _HASHTAGS = re.compile(r"\s*#[^\s#,]+(?:[\s,]+#[^\s#,]+)*\s*")
 _TRUTH = {"true": True, "false": False}
 
 
-class Field(NamedTuple):
-    """A field of a request. `hint`: its type; `about`: what agents read, None if they aren't offered it; `is_listed`:
-    whether they are shown it."""
+class RequestField(NamedTuple):
+    """A field of a request. `hint`: its type, without None; `about`: what agents read, None if they aren't offered it;
+    `is_listed`: whether they are shown it."""
 
     name: str
     hint: Any
     about: str | None
     is_listed: bool = True
-    is_internal: bool = False
     is_required: bool = False
-    default: Any = None
 
 
 class _Misfit(Exception):
@@ -57,20 +55,23 @@ class _TooMany(_Misfit):
 
 
 @cache
-def fields_of(request: type[Any]) -> tuple[Field, ...]:
+def fields_of(request: type[Any]) -> tuple[RequestField, ...]:
     """The fields of a request, in order."""
-    hints, found = get_type_hints(request, include_extras=True), list[Field]()
+    hints, found = get_type_hints(request, include_extras=True), list[RequestField]()
     for member in fields(request):
         hint, notes = hints[member.name], ()
         if get_origin(hint) is Annotated:
             hint, *notes = get_args(hint)
+        if NoneType in get_args(hint):
+            (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
         about = next((note for note in notes if isinstance(note, str)), None)
-        facts = UNLISTED not in notes, INTERNAL in notes, member.default is MISSING, member.default
-        found.append(Field(member.name, hint, about, *facts))
+        found.append(RequestField(member.name, hint, about, UNLISTED not in notes, member.default is MISSING))
     return tuple(found)
 
 
-def read_arguments(known: Sequence[Field], arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+def read_arguments(
+    known: Sequence[RequestField], arguments: Mapping[str, Any], facts: Mapping[str, Any]
+) -> dict[str, Any]:
     """The arguments as the fields take them, without the omitted arguments. `facts`: the values for the braces in the
     fields' descriptions.
 
@@ -108,17 +109,14 @@ def _suggestion(unknown: Sequence[str], missing: Sequence[str], known: Sequence[
     return f"it takes: {', '.join(known) or 'nothing'}"
 
 
-def _value(field: Field, value: Any) -> Any:
+def _value(field: RequestField, value: Any) -> Any:
     """Return the value of a field; None if it is omitted. Raises _Misfit."""
-    hint = field.hint
-    if NoneType in get_args(hint):
-        (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
     _check_length(value)
     is_free = field.name in _FREE_TEXT
     if value is None or (field.about and not field.is_required and _means_nothing(value, is_free=is_free)):
         return None
-    wanted, read = _READERS[hint]
-    if hint is str and not is_free and isinstance(value, list) and len(cast("Sized", value)) == 1:
+    wanted, read = _READERS[field.hint]
+    if field.hint is str and not is_free and isinstance(value, list) and len(cast("Sized", value)) == 1:
         (value,) = cast("list[Any]", value)
     found = read(value)
     if found is None:

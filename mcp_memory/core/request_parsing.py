@@ -1,8 +1,8 @@
 """Makes requests from JSON, checks recall requests, and decides which project an agent's call means."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.argument_types import fields_of, read_arguments
@@ -37,13 +37,12 @@ class RecallPlan:
 R = TypeVar("R")
 
 
-def request_from(request: Callable[..., R], arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> R:
+def request_from(request: type[R], arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> R:
     """A request made from JSON; an argument that is None is treated as not given. `facts`: the values for the braces in
     the annotations of requests.
 
     Raises InvalidInput for an argument that is unknown, missing or of the wrong type."""
-    known = [field for field in fields_of(cast("type[Any]", request)) if not field.is_internal]
-    return request(**read_arguments(known, arguments, facts))
+    return request(**read_arguments(fields_of(request), arguments, facts))
 
 
 def caller_named(client: str) -> Caller:

@@ -3,7 +3,7 @@
 The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they can't differ. The
 text in a field's annotation is its description for agents; the server fills in the braces. A field without a
 description isn't offered to agents. A field marked `UNLISTED` is accepted from them but not shown, since every session
-pays for each description. A field marked `INTERNAL` isn't accepted from other processes.
+pays for each description.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ Mode = Literal["hybrid", "semantic", "keyword"]
 Kinds = Annotated[Sequence[str] | None, "E.g. ['decision', 'fix']."]
 Project = Annotated[str | None, "'*' = all. Default: yours, and notes without one."]
 Until = Annotated[str | None, "As it was at this date."]
-UNLISTED, INTERNAL = object(), object()
+UNLISTED = object()
 Session = Annotated[str | None, "Your session's id, if you know it.", UNLISTED]
 CLAIMS = "@claims"
 """The path at which agents search only claims."""
@@ -44,7 +44,7 @@ class SearchRequest:
     include_archived: Annotated[bool, "Also retired notes."] = False
     mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
     explain: Annotated[bool, "Add why each hit is there, and what filters left out.", UNLISTED] = False
-    is_prompt: Annotated[bool, INTERNAL] = False
+    is_prompt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class ForgetRequest:
     target: str
     _: KW_ONLY
     reason: Annotated[str | None, "Why."] = None
-    restore: Annotated[bool, INTERNAL, "true brings it back."] = False
+    restore: Annotated[bool, "true brings it back."] = False
     archive: Annotated[bool, "true only archives it."] = False
     done: Annotated[bool, "true: what was promised is done.", UNLISTED] = False
     session: Session = None

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Operation
 from mcp_memory.core.project_finder import ProjectFinder
 from mcp_memory.core.request_parsing import caller_named, request_from
-from mcp_memory.core.requests import (
-    AppendRequest,
-    ForgetRequest,
-    RecallRequest,
-    RestoreRequest,
-    SearchRequest,
-    UpdateRequest,
-)
+from mcp_memory.core.requests import AppendRequest, ForgetRequest, RestoreRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.spoken_arguments import with_iso_dates
-from mcp_memory.core.verbs import editing, forgetting, recalling, searching, storing
 from mcp_memory.core.verbs.vault_status import list_active
 from mcp_memory.engine.handlers import (
     note_handlers,
@@ -32,17 +23,12 @@ from mcp_memory.engine.handlers import (
     session_handlers,
     vault_handlers,
 )
-from mcp_memory.engine.handlers.note_handlers import forgotten_answer
 from mcp_memory.errors import IndexReplaced, InvalidInput
-from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem, Receipt, SearchResult
-from mcp_memory.recall.answer import RecalledText
+from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.journals.change_journal import acting
-from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
-
-R = TypeVar("R")
-T = TypeVar("T")
+from mcp_memory.vault.journals.tombstones import Caller
 
 _AT_THE_COMMAND_LINE = caller_named(PERSON)
 
@@ -75,59 +61,22 @@ class Engine:
         self, operation: str, arguments: Mapping[str, Any], caller: Caller = _AT_THE_COMMAND_LINE
     ) -> Payload:
         """Answer an operation by its name, with JSON values in and out; an argument that is None is treated as not
-        given.
+        given. Background work pauses for an operation in the foreground. Such an operation is repeated if it found the
+        index damaged.
 
         Raises InvalidInput for an unknown name, or for an argument that is unknown, missing or of the wrong type."""
         if operation not in self._operations:
             raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(self._operations)}")
         chosen = self._operations[operation]
-        request = request_from(chosen.request, arguments, self.facts)
-        return await self._serve(chosen.answer, request, caller, is_foreground=chosen.is_foreground)
-
-    async def search(self, request: SearchRequest, caller: Caller = UNKNOWN) -> SearchResult:
-        """Find the best passages for a question."""
-        return await self._serve(partial(searching.search, self._core), request, caller)
-
-    async def recall(self, request: RecallRequest, caller: Caller = UNKNOWN) -> RecalledText:
-        """Return notes, an answer to a question, or the text for a session's start, within the budget."""
-        return await self._serve(partial(recalling.recall, self._core), request, caller)
-
-    async def append(self, request: AppendRequest, caller: Caller = UNKNOWN) -> Receipt:
-        """Store a note durably and index it; the same content again returns the first note."""
-        return await self._serve(partial(storing.append, self._core), request, caller)
-
-    async def update(self, request: UpdateRequest, caller: Caller = UNKNOWN) -> Receipt:
-        """Replace the text of a note or entry, for a person; the same text again changes nothing."""
-        return await self._serve(partial(editing.update, self._core), request, caller)
-
-    async def forget(self, request: ForgetRequest, caller: Caller = UNKNOWN) -> NoteRecord:
-        """Take a note or entry out of every answer, archive it, or bring it back; its file stays."""
-        return await self._serve(partial(forgetting.forget, self._core), request, caller)
-
-    async def _serve(
-        self,
-        answer: Callable[[R], Awaitable[T]],
-        request: R,
-        caller: Caller,
-        *,
-        is_foreground: bool = True,
-    ) -> T:
-        """Answer a request for this caller. Background work pauses for a request in the foreground. Such a request is
-        repeated if it found the index damaged."""
-        dated = await with_iso_dates(self._core, request)
-        at_work = self._core.background.idle_detector.serving() if is_foreground else nullcontext()
-        with acting(_named_in(dated, caller)), at_work:
+        request = await with_iso_dates(self._core, request_from(chosen.request, arguments, self.facts))
+        at_work = self._core.background.idle_detector.serving() if chosen.is_foreground else nullcontext()
+        with acting(_named_in(request, caller)), at_work:
             try:
-                return await answer(dated)
+                return await chosen.answer(request)
             except IndexReplaced:
-                if not is_foreground:
+                if not chosen.is_foreground:
                     raise
-                return await answer(dated)
-
-    async def describe_forgotten(self, record: NoteRecord, *, restored: bool = False) -> Payload:
-        """Describe a note that was just forgotten, archived or restored: its state, and the note that is active in its
-        place."""
-        return await forgotten_answer(self._core, record, restored=restored)
+                return await chosen.answer(request)
 
     async def settled(self) -> None:
         """Return once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""

@@ -22,8 +22,6 @@ from mcp_memory.server.client_limits import Shares
 from mcp_memory.server.hooks import HookEndpoint
 from mcp_memory.server.http_guard import HttpGuard, HttpGuardConfig
 from mcp_memory.server.resources import add_prompts, add_resources
-from mcp_memory.server.schemas import ListedSchemas
-from mcp_memory.server.tool_arguments import ToolArguments
 from mcp_memory.server.tools import ICON, add_tools
 from mcp_memory.settings.settings import HooksConfig, shipped_path
 
@@ -79,7 +77,7 @@ def build_server(
         version=__version__,
         icons=[ICON],
         auth=TokenAuth(credentials) if auth else None,
-        middleware=[calls, ToolArguments(engine.facts), ListedSchemas()],
+        middleware=[calls],
         mask_error_details=True,
     )
     server.add_provider(SkillsDirectoryProvider(shipped_path("plugin/skills"), experimental_skills=True))

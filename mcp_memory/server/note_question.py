@@ -7,6 +7,7 @@ from typing import Any
 
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_context
+from fastmcp.tools.base import InputRequiredToolResult
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
 
 from mcp_memory.engine.engine import Engine
@@ -17,7 +18,7 @@ NOTE = "note"
 """The question, and its only field."""
 
 
-async def which_note(engine: Engine, found: Ambiguous) -> InputRequiredResult:
+async def which_note(engine: Engine, found: Ambiguous) -> InputRequiredToolResult:
     """Return the question, with the notes' titles and paths. Raises `found` if the client can't ask."""
     session = get_context().session
     if session.protocol_version < "2026-07-28" or not (able := session.client_capabilities) or not able.elicitation:
@@ -29,7 +30,7 @@ async def which_note(engine: Engine, found: Ambiguous) -> InputRequiredResult:
     field = {"type": "string", "title": "Note", "oneOf": choices}
     schema: dict[str, Any] = {"type": "object", "properties": {NOTE: field}, "required": [NOTE]}
     form = ElicitRequestFormParams(message="Which of these notes do you mean?", requested_schema=schema)
-    return InputRequiredResult(input_requests={NOTE: ElicitRequest(params=form)})
+    return InputRequiredToolResult(InputRequiredResult(input_requests={NOTE: ElicitRequest(params=form)}))
 
 
 def answered_note(target: str) -> str:

@@ -12,12 +12,12 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError
 
 from mcp_memory.compaction.topic_payloads import note_payload
-from mcp_memory.core.requests import RecallRequest
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.text.escape_invisible import in_line, visible, visible_in
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.journals.tombstones import UNKNOWN
 
 NOTE_TOKENS = 100_000
 
@@ -35,7 +35,8 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
     @server.resource("memory://note/{note_id*}", mime_type="text/markdown", title="A note, by id or path")
     async def note(note_id: str) -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
         try:
-            return (await engine.recall(RecallRequest(ids=[note_id], budget_tokens=NOTE_TOKENS))).text
+            wanted = {"ids": [note_id], "budget_tokens": NOTE_TOKENS}
+            return (await engine.perform("recall", wanted, UNKNOWN))["text"]
         except McpMemoryError as error:
             raise ResourceError(visible(f"{error.code}: {error}")) from error
 

@@ -6,35 +6,21 @@ Every session of every agent pays for each word of the input schemas.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from fastmcp.tools import Tool
-from mcp_types import ListToolsRequest
+import pydantic
 
-IS_LISTED = "is_listed"
-"""A key in an argument's schema: whether the argument is listed. The tool accepts it in any case."""
+from mcp_memory.core.argument_types import RequestField
 
 
-class ListedSchemas(Middleware):
-    """Lists each tool with the arguments that agents need, in the fewest words."""
-
-    async def on_list_tools(
-        self, context: MiddlewareContext[ListToolsRequest], call_next: CallNext[ListToolsRequest, Sequence[Tool]]
-    ) -> Sequence[Tool]:
-        return [tool.model_copy(update={"parameters": listed(tool.parameters)}) for tool in await call_next(context)]
-
-
-def listed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema without defaults and null. Descriptions name the defaults, and some clients strip them; null
-    means the default."""
-    properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
-    found = {name: _argument(about) for name, about in properties.items() if about.get(IS_LISTED, True)}
-    return {"type": "object", "properties": found, **{key: schema[key] for key in ("required",) if key in schema}}
-
-
-def _argument(about: Mapping[str, Any]) -> dict[str, Any]:
-    kinds = [kind for kind in about.get("anyOf", ()) if kind.get("type") != "null"]
-    merged = {key: value for key, value in about.items() if key not in {"anyOf", "default", IS_LISTED}}
-    return {**(kinds[0] if kinds else {}), **merged}
+def input_schema(fields: Sequence[RequestField], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a tool's arguments, without those that aren't listed. It has no defaults and no null, since
+    descriptions name the defaults. `facts`: the values for the braces in descriptions."""
+    properties: dict[str, Any] = {}
+    for field in fields:
+        if field.is_listed:
+            schema = pydantic.TypeAdapter(field.hint).json_schema()
+            properties[field.name] = {**schema, "description": (field.about or "").format(**facts)}
+    required = [field.name for field in fields if field.is_required]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
 _STRING = {"type": "string"}

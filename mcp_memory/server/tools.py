@@ -1,37 +1,37 @@
 """Offers the four tools to agents, and words their results.
 
-Annotations are evaluated here, not deferred: they name this engine's kinds and phases. Some clients show their model
-only the text beside a structured result. Our own words and names are in lines of their own, notes in quoted lines.
+Some clients show their model only the text beside a structured result. Our own words and names are in lines of their
+own, notes in quoted lines.
 """
 
 import logging
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterator
-from inspect import Parameter, Signature
-from typing import Annotated, Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from inspect import cleandoc
+from typing import Any
 from urllib.parse import unquote
 
 import pydantic
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_access_token, get_context, get_http_headers
-from fastmcp.tools import ToolResult
-from mcp_types import Icon, InputRequiredResult, ToolAnnotations
+from fastmcp.tools import Tool, ToolResult
+from mcp_types import Icon, ToolAnnotations
+from pydantic.json_schema import SkipJsonSchema
 
+from mcp_memory.core.argument_types import RequestField, fields_of, read_arguments
 from mcp_memory.core.request_parsing import holds_everywhere, is_session, own_project, takes_project
 from mcp_memory.core.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
-from mcp_memory.core.serializers import Payload, receipt_payload, search_payload
+from mcp_memory.core.serializers import Payload
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import Ambiguous, InvalidInput, McpMemoryError
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 from mcp_memory.server.note_question import answered_note, which_note
-from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, IS_LISTED, SEARCH_SCHEMA
-from mcp_memory.server.tool_arguments import tool_fields
+from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA, input_schema
 from mcp_memory.text.escape_invisible import in_line, in_quotes, quoted, visible
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.tombstones import Caller
-
-T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,11 @@ SNIPPET_CHARS = 600
 """The most characters of a hit's snippet; two in three passages are shorter. A client that also shows the structured
 part pays for both."""
 
+_TARGET = (
+    RequestField("id", str, "Id of the note or log entry, or its last 6 characters."),
+    RequestField("path", str, "Instead of an id."),
+)
+"""The arguments of memory_forget that name a note."""
 
 _SVG = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#888'>"
@@ -53,104 +58,109 @@ ICON = Icon(src=_ICON_URI, mime_type="image/svg+xml", sizes=["any"])
 """An icon of a page of notes. Clients show it to people, never to a model."""
 
 
+class MemoryTool(Tool):
+    """A tool that reads its arguments itself and words every fault. FastMCP's errors would quote the value, which may
+    be a note."""
+
+    fields: SkipJsonSchema[Sequence[RequestField]] = pydantic.Field(exclude=True)
+    facts: SkipJsonSchema[Mapping[str, Any]] = pydantic.Field(exclude=True)
+    answer: SkipJsonSchema[Callable[[dict[str, Any]], Awaitable[ToolResult]]] = pydantic.Field(exclude=True)
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        try:
+            return await self.answer(read_arguments(self.fields, arguments, self.facts))
+        except McpMemoryError as error:
+            raise ToolError(visible(f"{error.code}: {error}")) from error
+        except ToolError:
+            raise
+        except Exception as error:
+            log.exception("a bug in a tool")
+            raise ToolError("internal: a bug of mcp-memory; the daemon's log says where") from error
+
+
 def add_tools(server: FastMCP, engine: Engine) -> None:
     """Register memory_search, memory_recall, memory_append and memory_forget."""
 
-    @server.tool(icons=[ICON], annotations=_reads("Search memory"), output_schema=SEARCH_SCHEMA, meta=ALWAYS_LOAD)
-    @_with_fields(engine)
-    async def memory_search(arguments: dict[str, Any]) -> ToolResult:
-        """Search what the person and earlier sessions stored.
+    def add(
+        work: Callable[[Engine, dict[str, Any]], Awaitable[ToolResult]],
+        request: type[Any],
+        annotations: ToolAnnotations,
+        *,
+        own: Sequence[RequestField] = (),
+        schema: Mapping[str, Any] | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add a tool with its `own` arguments, and those fields of its request that agents are offered."""
+        offered = [*own, *(field for field in fields_of(request) if field.about)]
+        tool = MemoryTool(
+            name=work.__name__,
+            description=cleandoc(work.__doc__ or ""),
+            parameters=input_schema(offered, engine.facts),
+            output_schema=schema and dict(schema),
+            annotations=annotations,
+            icons=[ICON],
+            meta=meta and dict(meta),
+            fields=offered,
+            facts=engine.facts,
+            answer=partial(work, engine),
+        )
+        server.add_tool(tool)
 
-        Call this before you answer or ask anything that may have come up before. A low `confidence` means that probably
-        nothing is stored. memory_recall(ids=[…]) reads a hit in full."""
-        request = SearchRequest(**await _with_project(engine, arguments))
-        payload = search_payload(await engine.search(request, _caller()))
-        return ToolResult("\n".join(_search_lines(payload)), structured_content=payload)
-
-    @server.tool(icons=[ICON], annotations=_reads("Recall from memory"), output_schema=None, meta=ALWAYS_LOAD)
-    @_with_fields(engine)
-    async def memory_recall(arguments: dict[str, Any]) -> str:
-        """Read memory as text. Without arguments: what every session starts with.
-
-        With `query`: passages that fit; for "what do we know about X", topic X's page first. With `ids` or `path`:
-        those notes verbatim, with their links."""
-        request = RecallRequest(**await _with_project(engine, arguments))
-        return (await engine.recall(request, _caller())).text
-
-    @server.tool(icons=[ICON], annotations=_writes("Store in memory"), output_schema=APPEND_SCHEMA)
-    @_with_fields(engine)
-    async def memory_append(arguments: dict[str, Any]) -> ToolResult:
-        """Store what a later session would want, as soon as you learn it: one fact a note, with the why. No secrets.
-
-        The same content is stored once. If the answer names notes under `contradicts` and yours replaces one, repeat
-        the call with `supersedes`."""
-        wanted = await _with_project(engine, _with_session(arguments))
-        request = AppendRequest(**wanted, source=_client())
-        payload = receipt_payload(await engine.append(request, _caller()))
-        return ToolResult(_append_text(payload), structured_content=payload)
-
-    @server.tool(icons=[ICON], annotations=_writes("Forget from memory"), output_schema=FORGET_SCHEMA)
-    @_with_fields(engine)
-    async def memory_forget(arguments: dict[str, Any]) -> ToolResult | InputRequiredResult:
-        """Take a note out of search and recall; its file stays.
-
-        Call this when the person asks to forget something, or when a note is wrong and nothing replaces it; if
-        something does, call memory_append with `supersedes`."""
-        note_id, path = arguments.pop("id"), arguments.pop("path")
-        target = note_id or path
-        if not target:
-            raise InvalidInput("Missing `id` or `path`.", hint="memory_search finds ids")
-        if note_id and path:
-            raise InvalidInput("Pass either `id` or `path`, not both.")
-        request = ForgetRequest(answered_note(target), **_with_session(arguments))
-        try:
-            record = await engine.forget(request, _caller())
-        except Ambiguous as error:
-            return await which_note(engine, error)
-        payload = await engine.describe_forgotten(record, restored=request.restore)
-        hint = " · restore=true brings it back" if payload["status"] != "active" else ""
-        text = f"{payload['status']}: {in_line(payload['path'])} · id {in_line(payload['id'])}{hint}"
-        behind = payload.get("behind")
-        text += f" · done; the index follows with the next sweep: {in_line(behind)}" if behind else ""
-        return ToolResult(text + _link_text("now holds", payload.get("holds_now")), structured_content=payload)
+    add(memory_search, SearchRequest, _reads("Search memory"), schema=SEARCH_SCHEMA, meta=ALWAYS_LOAD)
+    add(memory_recall, RecallRequest, _reads("Recall from memory"), meta=ALWAYS_LOAD)
+    add(memory_append, AppendRequest, _writes("Store in memory"), schema=APPEND_SCHEMA)
+    add(memory_forget, ForgetRequest, _writes("Forget from memory"), own=_TARGET, schema=FORGET_SCHEMA)
 
 
-def _with_fields(
-    engine: Engine,
-) -> Callable[[Callable[[dict[str, Any]], Awaitable[T]]], Callable[..., Awaitable[T]]]:
-    """Pass a tool its fields as arguments, and turn errors into tool errors that an agent can act on."""
+async def memory_search(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
+    """Search what the person and earlier sessions stored.
 
-    def decorate(work: Callable[[dict[str, Any]], Awaitable[T]]) -> Callable[..., Awaitable[T]]:
-        async def tool(**arguments: Any) -> T:
-            try:
-                return await work(arguments)
-            except McpMemoryError as error:
-                raise ToolError(visible(f"{error.code}: {error}")) from error
-            except ToolError:
-                raise
-            except Exception as error:
-                log.exception("a bug in a tool")
-                raise ToolError("internal: a bug of mcp-memory; the daemon's log says where") from error
-
-        parameters = list(_parameters(work.__name__, engine))
-        result = work.__annotations__["return"]
-        tool.__name__, tool.__doc__ = work.__name__, work.__doc__
-        tool.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": result}
-        vars(tool)["__signature__"] = Signature(parameters, return_annotation=result)
-        return tool
-
-    return decorate
+    Call this before you answer or ask anything that may have come up before. A low `confidence` means that probably
+    nothing is stored. memory_recall(ids=[…]) reads a hit in full."""
+    found = await engine.perform("search", await _with_project(engine, arguments), _caller())
+    return ToolResult("\n".join(_search_lines(found)), structured_content=found)
 
 
-def _parameters(tool: str, engine: Engine) -> Iterator[Parameter]:
-    """Yield a tool's parameters, listed with their types. Each accepts any value, since `ToolArguments` has checked
-    it."""
-    for field in tool_fields(tool):
-        schema = pydantic.TypeAdapter(field.hint).json_schema()
-        schema |= {"description": (field.about or "").format(**engine.facts), IS_LISTED: field.is_listed}
-        default = Parameter.empty if field.is_required else field.default
-        annotation = Annotated[Any, pydantic.WithJsonSchema(schema)]
-        yield Parameter(field.name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+async def memory_recall(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
+    """Read memory as text. Without arguments: what every session starts with.
+
+    With `query`: passages that fit; for "what do we know about X", topic X's page first. With `ids` or `path`: those
+    notes verbatim, with their links."""
+    found = await engine.perform("recall", await _with_project(engine, arguments), _caller())
+    return ToolResult(found["text"])
+
+
+async def memory_append(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
+    """Store what a later session would want, as soon as you learn it: one fact a note, with the why. No secrets.
+
+    The same content is stored once. If the answer names notes under `contradicts` and yours replaces one, repeat the
+    call with `supersedes`."""
+    wanted = await _with_project(engine, _with_session(arguments))
+    receipt = await engine.perform("append", {**wanted, "source": _client()}, _caller())
+    return ToolResult(_append_text(receipt), structured_content=receipt)
+
+
+async def memory_forget(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
+    """Take a note out of search and recall; its file stays.
+
+    Call this when the person asks to forget something, or when a note is wrong and nothing replaces it; if something
+    does, call memory_append with `supersedes`."""
+    note_id, path = arguments.pop("id", None), arguments.pop("path", None)
+    target = note_id or path
+    if not target:
+        raise InvalidInput("Missing `id` or `path`.", hint="memory_search finds ids")
+    if note_id and path:
+        raise InvalidInput("Pass either `id` or `path`, not both.")
+    try:
+        wanted = {"target": answered_note(target), **_with_session(arguments)}
+        found = await engine.perform("forget", wanted, _caller())
+    except Ambiguous as error:
+        return await which_note(engine, error)
+    hint = " · restore=true brings it back" if found["status"] != "active" else ""
+    text = f"{found['status']}: {in_line(found['path'])} · id {in_line(found['id'])}{hint}"
+    behind = found.get("behind")
+    text += f" · done; the index follows with the next sweep: {in_line(behind)}" if behind else ""
+    return ToolResult(text + _link_text("now holds", found.get("holds_now")), structured_content=found)
 
 
 def _reads(title: str) -> ToolAnnotations:
@@ -196,7 +206,7 @@ async def _with_project(engine: Engine, arguments: dict[str, Any]) -> dict[str, 
 
 def _with_session(arguments: dict[str, Any]) -> dict[str, Any]:
     """Fill in a missing session from the value that Codex sends with each call."""
-    return arguments if arguments["session"] else {**arguments, "session": _sent_session()}
+    return arguments if arguments.get("session") else {**arguments, "session": _sent_session()}
 
 
 def _sent_session() -> str | None:

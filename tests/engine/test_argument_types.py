@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.core.argument_types import Field, fields_of, read_arguments
+from mcp_memory.core.argument_types import RequestField, fields_of, read_arguments
 from mcp_memory.core.requests import AppendRequest, RecallRequest, SearchRequest
 from mcp_memory.errors import InvalidInput
 
@@ -67,5 +67,5 @@ def test_a_list_of_one_is_that_one_but_not_where_text_is_free() -> None:
 
 def test_a_thousand_unknown_arguments_make_no_long_answer() -> None:
     with pytest.raises(InvalidInput) as refused:
-        read_arguments([Field("query", str, None)], {f"{n}" * 1000: n for n in range(1000)}, {})
+        read_arguments([RequestField("query", str, None)], {f"{n}" * 1000: n for n in range(1000)}, {})
     assert len(str(refused.value)) < 2000

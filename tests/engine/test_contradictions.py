@@ -414,8 +414,7 @@ async def test_a_receipt_has_no_text_of_the_private_note_that_holds(world: World
         new = await engine.append(OTHER_PORT, kind="fact", tags=["private"], supersedes=old.id)
         last = await engine.append("The billing gateway is gone.", kind="fact", supersedes=old.id)
         assert last.superseded and (last.superseded["id"], last.superseded["text"]) == (new.id, "")
-        holding = await engine.holds_now(await engine.forget(last.id))
-        assert holding == {"id": new.id, "path": new.path, "text": ""}
+        assert (await engine.forget(last.id)).holds_now == {"id": new.id, "path": new.path, "text": ""}
 
 
 async def test_what_is_said_in_other_words_is_noticed_once_there_are_vectors(tmp_path: Path, model_cache: Path) -> None:

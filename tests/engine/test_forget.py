@@ -95,8 +95,7 @@ class TestThroughTheEngine:
         async with world.engine() as engine:
             receipt = await engine.append("The canary sings at dawn", kind="fact", tags=["bird"])
             before = world.files()
-            record = await engine.forget(receipt.id, reason="it was a parrot")
-            assert record.state is NoteState.DELETED
+            assert (await engine.forget(receipt.id, reason="it was a parrot")).status == "deleted"
             assert await found(engine, "canary dawn", include_archived=True) == []
             for look in (engine.recall(ids=[receipt.id]), engine.recall(path=receipt.path)):
                 with pytest.raises(NotFound, match="was forgotten"):
@@ -136,8 +135,7 @@ class TestThroughTheEngine:
             await engine.append("Tea at five", kind="fact", supersedes=old.id)
             before = world.files()
             await engine.forget(old.id)
-            record = await engine.forget(old.id, restore=True)
-            assert record.state is NoteState.ARCHIVED
+            assert (await engine.forget(old.id, restore=True)).status == "superseded"
         assert world.files() == before
 
     async def test_a_reason_is_one_line(self, world: World) -> None:

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 import anyio
 
 from mcp_memory.core.config import EngineConfig
-from mcp_memory.core.requests import Mode, RecallRequest, SearchRequest
+from mcp_memory.core.requests import Mode
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import InvalidInput
+from mcp_memory.library.answers import search_result
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.searcher import SearchConfig
@@ -39,11 +40,12 @@ T = TypeVar("T", RetrievalScore, RecallScore, ContextScore)
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A way to search: complete, or without one part."""
+    """A way to search: complete, or without one part. `explains`: the answers have the signs of their confidence."""
 
     name: str = ""
     mode: Mode = "hybrid"
     search: SearchConfig = field(default_factory=SearchConfig)
+    explains: bool = False
 
 
 _WITHOUT: dict[str, tuple[str, str, Any]] = {
@@ -81,7 +83,7 @@ async def run(
     async for asked in _vaults(questions, state, tell):
         for column, variant in zip(answers, variants, strict=True):
             async with _engine(asked, replace(config, search=variant.search), tell) as engine:
-                column += [await _ask(engine, question, variant.mode, faults) for question in asked.questions]
+                column += [await _ask(engine, question, variant, faults) for question in asked.questions]
     for fault in faults:
         tell(f"some answers were poorer: {fault}")
     return [_in_order(questions, column) for column in answers]
@@ -95,9 +97,12 @@ async def recall(
     async for asked in _vaults(questions, state, tell):
         async with _engine(asked, config, tell) as engine:
             for question in (question for question in asked.questions if question.answerable):
-                told = {at: await engine.recall(RecallRequest(question.text, budget_tokens=at)) for at in budgets}
-                shown = {budget: recalled.lines for budget, recalled in told.items()}
-                tokens = {budget: count_tokens(recalled.text) for budget, recalled in told.items()}
+                shown: dict[int, set[tuple[str, int]]] = {}
+                tokens: dict[int, int] = {}
+                for budget in budgets:
+                    recalled = await engine.perform("recall", {"query": question.text, "budget_tokens": budget})
+                    shown[budget] = {(path, line) for path, lines in recalled["lines"].items() for line in lines}
+                    tokens[budget] = count_tokens(recalled["text"])
                 answers.append(RecallScore(question, shown, tokens))
     return _in_order(questions, answers)
 
@@ -198,9 +203,10 @@ async def _settled(engine: Engine, tell: Tell) -> None:
         tell(f"  {status['notes']} notes indexed, {status['pending']} of {status['chunks']} passages without a vector")
 
 
-async def _ask(engine: Engine, question: EvalQuestion, mode: Mode, faults: dict[str, None]) -> RetrievalScore:
+async def _ask(engine: Engine, question: EvalQuestion, variant: Variant, faults: dict[str, None]) -> RetrievalScore:
     start = perf_counter()
-    result = await engine.search(SearchRequest(question.text, limit=HITS, mode=mode, is_prompt=question.is_prompt))
+    asked = {"query": question.text, "limit": HITS, "mode": variant.mode, "is_prompt": question.is_prompt}
+    result = search_result(await engine.perform("search", {**asked, "explain": variant.explains}))
     took_ms = (perf_counter() - start) * 1000
     if result.degraded:
         faults[result.degraded] = None

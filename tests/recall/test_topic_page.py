@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from mcp_memory.core.requests import RecallRequest
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.topic_page import is_called
 from mcp_memory.text.language.terms import content_words
@@ -35,8 +34,7 @@ async def filed(engine: KeywordEngine, **options: str) -> list[str]:
 
 async def shown(engine: KeywordEngine, question: str, **asked: object) -> set[str]:
     """The files that an answer quotes."""
-    recalled = await engine.engine.recall(RecallRequest(question, **asked))
-    return {path for path, _ in recalled.lines}
+    return {*(await engine.ask("recall", query=question, **asked))["lines"]}
 
 
 def page_of(world: World, word: str) -> str:

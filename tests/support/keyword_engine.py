@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from mcp_memory.core.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, UpdateRequest
 from mcp_memory.engine.engine import Engine
-from mcp_memory.models import NoteRecord, Receipt, SearchResult
-from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.library import answers
+from mcp_memory.library.answers import VaultStatus
+from mcp_memory.models import Receipt, SearchResult
+from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
 
 
 class KeywordEngine:
@@ -23,16 +25,16 @@ class KeywordEngine:
         return getattr(self.engine, name)
 
     async def search(self, query: str, **rest: Any) -> SearchResult:
-        return await self.engine.search(SearchRequest(query, **rest))
+        return answers.search_result(await self.ask("search", query=query, **rest))
 
     async def recall(self, query: str | None = None, **rest: Any) -> str:
-        return (await self.engine.recall(RecallRequest(query, **rest))).text
+        return (await self.ask("recall", query=query, **rest))["text"]
 
     async def append(self, content: str, **rest: Any) -> Receipt:
-        return await self.engine.append(AppendRequest(content, **rest))
+        return answers.receipt(await self.ask("append", content=content, **rest))
 
-    async def update(self, target: str, text: str | None = None, **rest: Any) -> Receipt:
-        return await self.engine.update(UpdateRequest(target, text, **rest))
+    async def update(self, target: str, text: str, **rest: Any) -> Receipt:
+        return answers.receipt(await self.ask("update", target=target, text=text, **rest))
 
     async def forget(
         self,
@@ -42,9 +44,14 @@ class KeywordEngine:
         session: str | None = None,
         personal: bool = False,
         **rest: Any,
-    ) -> NoteRecord:
+    ) -> VaultStatus:
         """`personal`: a person asks at the command line."""
-        return await self.engine.forget(ForgetRequest(target, **rest), Caller(source, session, personal))
+        found = await self.ask("forget", Caller(source, session, personal), target=target, **rest)
+        return answers.vault_status(found)
+
+    async def ask(self, operation: str, caller: Caller = UNKNOWN, **arguments: Any) -> dict[str, Any]:
+        """What the engine answers to these arguments as JSON."""
+        return await self.engine.perform(operation, json.loads(json.dumps(arguments)), caller)
 
     async def sweep(self) -> dict[str, Any]:
         return await self.engine.perform("reconcile", {})
@@ -113,7 +120,3 @@ class KeywordEngine:
         steps = (await self.engine.perform("undo", {"target": run, "sure": True}))["steps"]
         nothing = {"done": [], "kept": [], "left": [step["why"] for step in steps]}
         return SimpleNamespace(**(steps[0].get("report", nothing) if steps else nothing))
-
-    async def holds_now(self, record: NoteRecord) -> dict[str, str] | None:
-        """The other note of this one's chain that counts now."""
-        return (await self.engine.describe_forgotten(record)).get("holds_now")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mcp_memory.core.request_parsing import caller_named
-from mcp_memory.core.requests import SearchRequest
 from mcp_memory.errors import DeadlineExceeded, StorageFailed
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.usage import unanswered
@@ -38,7 +37,7 @@ async def listed(engine: KeywordEngine) -> list[dict[str, Any]]:
 
 
 async def search_as(client: str, engine: KeywordEngine, question: str) -> None:
-    await engine.engine.search(SearchRequest(question, project="shop"), caller_named(client))
+    await engine.ask("search", caller_named(client), query=question, project="shop")
 
 
 async def words(engine: KeywordEngine) -> set[str]:

@@ -33,8 +33,7 @@ async def test_the_older_note_holds_again_when_the_newer_one_is_forgotten_and_no
 ) -> None:
     async with world.engine() as engine:
         four, five, six = await chain(world, engine, "Tea at four", "Tea at five", "Tea at six")
-        record = await engine.forget(six.id)
-        holding = await engine.holds_now(record)
+        holding = (await engine.forget(six.id)).holds_now
         assert holding and (holding["id"], holding["text"]) == (five.id, "Tea at five")
         assert await found(engine, "tea") == [five.path]
         assert "counts again" in await engine.recall(ids=[five.id])
@@ -92,9 +91,8 @@ async def test_what_another_note_took_the_place_of_comes_back_as_history(world: 
         four, five = await chain(world, engine, "Tea at four", "Tea at five")
         await engine.forget(five.id)
         six = await engine.append("Tea at six", kind="fact", supersedes=four.id)
-        record = await engine.forget(five.id, restore=True)
-        holding = await engine.holds_now(record)
-        assert record.superseded_at and holding and holding["id"] == six.id
+        restored = await engine.forget(five.id, restore=True)
+        assert restored.status == "superseded" and restored.holds_now and restored.holds_now["id"] == six.id
         assert await found(engine, "tea") == [six.path]
         await engine.forget(six.id)
         assert await found(engine, "tea") == [five.path]
@@ -106,8 +104,8 @@ async def test_what_lost_its_mark_is_superseded_again_when_its_successor_is_rest
         done = await engine.perform("undo", {"target": five.id, "sure": True})
         assert done and await found(engine, "tea") == [four.path]
         assert b"superseded" not in world.read(four.path)
-        record = await engine.forget(five.id, restore=True)
-        assert record.superseded_at is None and await found(engine, "tea") == [five.path]
+        assert (await engine.forget(five.id, restore=True)).status == "active"
+        assert await found(engine, "tea") == [five.path]
 
 
 async def test_a_name_that_no_note_has_keeps_the_note_superseded(world: World) -> None:
@@ -142,9 +140,8 @@ async def test_circles_that_hands_made_end(world: World) -> None:
             assert (await engine.perform("history", {"target": name}))["chain"]
         held = {f"notes/fact/{name}.md" for name in ("self", "right", "three", "exit")}
         assert set(await found(engine, "tea")) == held
-        for name in ("one", "two"):
-            holding = await engine.holds_now(next(note for note in records(engine) if note.id == name))
-            assert holding and holding["id"] == "three"
+        hits = (await engine.search("tea", limit=50, include_archived=True)).hits
+        assert {hit.superseded_by for hit in hits if hit.id in {"one", "two"}} == {"three"}
         heads = {one.what.partition(" ")[0] for one in await engine.doctor() if "circle" in one.what}
         assert heads == held - {"notes/fact/exit.md"}
         receipt = await engine.append("Tea at last", kind="fact", supersedes="one")

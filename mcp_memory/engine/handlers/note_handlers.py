@@ -76,7 +76,11 @@ async def search(core: Core, request: SearchRequest) -> Payload:
 
 
 async def recall(core: Core, request: RecallRequest) -> Payload:
-    return {"text": (await recalling.recall(core, request)).text}
+    """Return the text, and the lines of notes that it shows whole, as path → numbers."""
+    recalled, lines = await recalling.recall(core, request), dict[NotePath, list[int]]()
+    for path, number in sorted(recalled.lines):
+        lines.setdefault(path, []).append(number)
+    return {"text": recalled.text, "lines": lines}
 
 
 async def append(core: Core, request: AppendRequest) -> Payload:
@@ -106,7 +110,7 @@ async def forgotten_answer(core: Core, record: NoteRecord, *, restored: bool = F
 
 
 async def forget(core: Core, request: ForgetRequest) -> Payload:
-    return await forgotten_answer(core, await forgetting.forget(core, request))
+    return await forgotten_answer(core, await forgetting.forget(core, request), restored=request.restore)
 
 
 async def restore(core: Core, request: RestoreRequest) -> Payload:
