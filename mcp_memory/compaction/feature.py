@@ -13,14 +13,13 @@ from mcp_memory.compaction.share.share_bundle import build_bundle
 from mcp_memory.compaction.topic_payloads import (
     dropped_payload,
     plan_payload,
-    run_payload,
     shown_payload,
     topic_payload,
     tree_payload,
 )
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Feature, Operation
-from mcp_memory.core.requests import NoArguments, TargetRequest
+from mcp_memory.core.requests import TargetRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, NotFound
 from mcp_memory.models import NoteRecord
@@ -51,7 +50,6 @@ def build(core: Core) -> Feature:
         operations={
             "compact": Operation(CompactRequest, topics.compact),
             "edit_topic": Operation(EditTopicRequest, topics.edit_topic),
-            "runs": Operation(NoArguments, topics.runs),
             "tree": Operation(TreeRequest, topics.tree),
             "show": Operation(TargetRequest, topics.show, is_foreground=True),
             "share": Operation(TargetRequest, topics.share),
@@ -97,12 +95,6 @@ class TopicOperations:
     async def edit_topic(self, request: EditTopicRequest) -> Payload:
         """Rename, move, merge or split a topic."""
         return asdict(await self._compactor.edit_topic(request))
-
-    async def runs(self, _: NoArguments) -> Payload:
-        """List the runs, the latest first."""
-        journal = self._core.runs.journal
-        found = await in_thread(journal.read_all_runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
-        return {"runs": [run_payload(run, entries) for run, entries in reversed(found)]}
 
     async def tree(self, request: TreeRequest) -> Payload:
         """Return the topics, a single topic, or the facts that topic pages omit."""

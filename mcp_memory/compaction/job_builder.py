@@ -38,9 +38,9 @@ class JobBuilder:
         name = _folder_name(siblings, summary.title)
         folder = NotePath(f"{parent}/{name}")
         steps, children = self.moves.move_into(folder, moving, taken=())
-        page = self._pages.write_new(folder, summary, sources, children, is_titled=bool(title))
+        page = self._pages.write(folder, summary, children, is_titled=bool(title))
         about = f"{name}: {moving.about} under {summary.title!r}"
-        return JobEntry(about, [*steps, page.step], page.audit, problem=page.problem)
+        return JobEntry(about, [*steps, page.step], problem=page.problem)
 
     def build_join(self, topic: Topic, moving: PlannedMove) -> JobEntry:
         """Add notes or topics to a topic. Its page becomes stale and is rewritten with the other stale pages, or in
@@ -52,7 +52,7 @@ class JobBuilder:
         topics, leaves = topic.sources
         sources = self._pages.read_sources(topics, leaves) + self._pages.read_sources(moving.topics, moving.leaves)
         page = self._pages.rewrite(topic, [*topic.children, *children], sources)
-        return JobEntry(about, [*steps, page.step], page.audit, problem=page.problem)
+        return JobEntry(about, [*steps, page.step], problem=page.problem)
 
     def build_refresh(self, topic: Topic) -> JobEntry | None:
         """Rewrite the page of a topic that changed; return None for a page that we never wrote. Your edits of the page
@@ -62,7 +62,7 @@ class JobBuilder:
             return None
         page = self._pages.rewrite(topic, topic.children)
         about = f"{topic.name}: page {'rewritten' if before else 'written'}"
-        return JobEntry(about, [page.step], page.audit, problem=page.problem)
+        return JobEntry(about, [page.step], problem=page.problem)
 
     def build_rest(self, topic: Topic, gone: Collection[NoteId]) -> WriteStep:
         """Return the topic's page without these notes."""

@@ -50,11 +50,9 @@ GIST_SENTENCES = 3
 
 @dataclass(frozen=True, slots=True)
 class WrittenPage:
-    """The step that writes a page. `audit` counts the facts of the sources that the page keeps. `problem` is the reason
-    why the page is provisional."""
+    """The step that writes a page. `problem` is the reason why the page is provisional."""
 
     step: WriteStep
-    audit: Mapping[str, float]
     problem: str
 
 
@@ -96,12 +94,25 @@ class PageWriter:
         summary = self._summarize(SummaryRequest(sources, 0, depth, hint=project), title)
         return summary if title else replace(summary, title=self._distinct(summary.title, siblings, sources, project))
 
-    def write_new(
-        self, folder: NotePath, summary: Summary, sources: Sequence[SummarySource], children: Sequence[PageChild],
+    def write(
+        self, folder: NotePath, summary: Summary, children: Sequence[PageChild], before: NoteFile | None = None,
         *, is_titled: bool,
     ) -> WrittenPage:  # fmt: skip
-        """Write the first page of a topic. `is_titled`: the title is a person's."""
-        return self._write(folder, summary, sources, children, None, is_titled=is_titled)
+        """Write the page of a topic, in place of the page `before`. `is_titled`: the title is a person's."""
+        now = self._clock().replace(microsecond=0)
+        path = NotePath(f"{folder}/{PAGE}")
+        page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
+        created = (before.record.created if before else None) or now
+        labelled = [replace(child, label=summary.labels.get(at, "")) for at, child in enumerate(children)]
+        page = TopicPageText(
+            page_id, path, summary.title, unlinked(summary.text, path), summary.by, labelled, created, now,
+            gist=unlinked(summary.gist, path), questions=[unlinked(question, path) for question in summary.questions],
+            provisional=summary.provisional,
+        )  # fmt: skip
+        step = self._with_own_text(path, sealed(render(page).decode()), before)
+        if is_titled:
+            step = replace(step, parts={**(step.parts or {}), TITLE: []})
+        return WrittenPage(step, summary.problem)
 
     def rewrite(
         self, topic: Topic, children: Sequence[PageChild], sources: Sequence[SummarySource] | None = None
@@ -125,7 +136,7 @@ class PageWriter:
         if outgrown and not title:
             beside = self._names_beside(topic)
             summary = replace(summary, title=self._distinct(summary.title, beside, sources, topic.project))
-        return self._write(topic.folder, summary, sources, children, before, is_titled=topic.state.titled)
+        return self.write(topic.folder, summary, children, before, is_titled=topic.state.titled)
 
     # -- below -------------------------------------------------------------------------------------------------
 
@@ -160,25 +171,6 @@ class PageWriter:
         unique = sorted({word for source in sources for word in words(f"{source.title} {source.text[:20_000]}")})
         whole = max(1, self._index.watermark().chunks)
         return {word: count / whole for word, count in self._index.frequencies(unique).items()}
-
-    def _write(
-        self, folder: NotePath, summary: Summary, sources: Sequence[SummarySource], children: Sequence[PageChild],
-        before: NoteFile | None, *, is_titled: bool,
-    ) -> WrittenPage:  # fmt: skip
-        now = self._clock().replace(microsecond=0)
-        path = NotePath(f"{folder}/{PAGE}")
-        page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
-        created = (before.record.created if before else None) or now
-        labelled = [replace(child, label=summary.labels.get(at, "")) for at, child in enumerate(children)]
-        page = TopicPageText(
-            page_id, path, summary.title, unlinked(summary.text, path), summary.by, labelled, created, now,
-            gist=unlinked(summary.gist, path), questions=[unlinked(question, path) for question in summary.questions],
-            provisional=summary.provisional,
-        )  # fmt: skip
-        step = self._with_own_text(path, sealed(render(page).decode()), before)
-        if is_titled:
-            step = replace(step, parts={**(step.parts or {}), TITLE: []})
-        return WrittenPage(step, _audit(step, sources), summary.problem)
 
     def _with_own_text(self, path: NotePath, written: str, before: NoteFile | None) -> WriteStep:
         """Keep a person's text on the page, and the list of related topics."""
@@ -232,14 +224,6 @@ def _keeps_all(topic: Topic, page: NoteFile) -> bool:
     links = [link(page.record.path, below.title, below.page.path) for below in topic.sources[0]
              if below.page and below.page.id in used]  # fmt: skip
     return ids.issuperset(used) and all(line in page.text for line in links)
-
-
-def _audit(page: WriteStep, sources: Sequence[SummarySource]) -> dict[str, float]:
-    """Count the facts of the sources, and those that a reader finds on the page, also in the titles of its links."""
-    document = frontmatter.parse(page.text)
-    text = f"{document.meta['title']}\n\n{document.body}"
-    found = audit(text, [f"{source.title}\n\n{source.text}" for source in sources])
-    return {"kept": found.kept, "of": found.kept + len(found.dropped)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Serializes the topic tree, plans and runs as plain values."""
+"""Serializes the topic tree and plans as plain values."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,7 +7,6 @@ from typing import Any
 from mcp_memory.compaction.page_writer import audit
 from mcp_memory.compaction.planner_view import Places
 from mcp_memory.models import NoteRecord
-from mcp_memory.runs.journal import JobEntry, JobOutcome
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.topics.page import summary_text
@@ -120,23 +119,6 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
             for child in children
         ],
         "text": text,
-    }
-
-
-def run_payload(run: str, entries: Sequence[JobEntry]) -> Payload:
-    """Return counts of a run's jobs, and a line about each. `facts` counts the source facts that its pages keep. The
-    facts aren't listed, because they may be words of notes forgotten since."""
-    outcomes = [entry.outcome for entry in entries]
-    audits = [entry.audit for entry in entries if entry.audit and entry.outcome is not JobOutcome.ABORTED]
-    kept = sum(audit["kept"] for audit in audits)
-    return {
-        "run": run,
-        "jobs": len(entries),
-        "done": outcomes.count(JobOutcome.DONE),
-        "undone": outcomes.count(JobOutcome.UNDONE),
-        "unfinished": outcomes.count(JobOutcome.ANNOUNCED),
-        "facts": {"kept": kept, "of": sum(audit["of"] for audit in audits)},
-        "about": [entry.about for entry in entries if entry.outcome is not JobOutcome.ABORTED],
     }
 
 

@@ -96,8 +96,6 @@ class JobEntry:
     about: str
     """A line for people, with titles and counts but no text of a note."""
     steps: Sequence[Step]
-    audit: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The loss audit of the page that the job writes."""
     outcome: JobOutcome = JobOutcome.ANNOUNCED
     problem: str = ""
     """The reason why the page is provisional; not stored."""
@@ -146,7 +144,7 @@ class RunJournal:
                 key = values["key"]
                 if "steps" in values:
                     steps = [_KINDS[kind](**step) for item in values["steps"] for kind, step in item.items()]
-                    found[key] = JobEntry(values["about"], steps, values["audit"], key=key)
+                    found[key] = JobEntry(values["about"], steps, key=key)
                 else:
                     found[key] = replace(found[key], outcome=JobOutcome(values["outcome"]))
             except (ValueError, KeyError, TypeError, RecursionError):
@@ -183,7 +181,7 @@ class RunJournal:
     def begin_job(self, run: str, entry: JobEntry) -> None:
         """Record the start of a job before its first step. Raises StorageFailed; then the job must not run."""
         steps = [{type(step).__name__.lower(): asdict(step)} for step in entry.steps]
-        self._append(run, {"key": entry.key, "about": entry.about, "steps": steps, "audit": dict(entry.audit)})
+        self._append(run, {"key": entry.key, "about": entry.about, "steps": steps})
 
     def end_job(self, run: str, key: str, outcome: JobOutcome) -> None:
         """Record the end of a job. Raises StorageFailed; then the next start repeats the job's steps, which changes

@@ -92,7 +92,7 @@ def test_fix_through_the_daemon_puts_back_what_was_overwritten(served: Place):
 
 
 @pytest.mark.parametrize(
-    "operation", ["accept", "adopt", "compact", "doctor", "erase", "fix", "lost", "recover", "runs"]
+    "operation", ["accept", "adopt", "compact", "doctor", "erase", "fix", "lost", "recover"]
 )
 def test_no_agent_decides_for_a_person(served: Place, operation: str):
     agent = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="agent")

@@ -274,7 +274,7 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
 
 def test_of_three_hundred_runs_the_latest_hundred_stay_whatever_the_clock_says(tmp_path: Path) -> None:
     journal, runs = RunJournal(tmp_path), list[str]()
-    journal.begin_job("done", JobEntry("about", [], {}, key="key"))
+    journal.begin_job("done", JobEntry("about", [], key="key"))
     unfinished = (tmp_path / "done.jsonl").read_bytes()
     journal.end_job("done", "key", JobOutcome.DONE)
     done = (tmp_path / "done.jsonl").rename(tmp_path / "done").read_bytes()

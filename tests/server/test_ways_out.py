@@ -36,7 +36,7 @@ def everything(wire: Wire, target: str, words: str) -> dict[str, str]:
     for name in ("memory://tree", "memory://status"):
         said[name] = wire.rpc("resources/read", {"uri": name}).text
     for name, arguments in {
-        "show": {"target": target}, "titles": {"ids": [target]}, "tree": {}, "status": {}, "runs": {},
+        "show": {"target": target}, "titles": {"ids": [target]}, "tree": {}, "status": {},
         "brief": {"session": "tests/s", "prompt": words},
     }.items():  # fmt: skip
         said[f"api {name}"] = wire.api(name, arguments).text

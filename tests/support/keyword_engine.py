@@ -11,6 +11,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.library import answers
 from mcp_memory.library.answers import VaultStatus
 from mcp_memory.models import Receipt, SearchResult
+from mcp_memory.runs.journal import RunJournal
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
 
 
@@ -109,7 +110,8 @@ class KeywordEngine:
 
     async def runs(self) -> list[str]:
         """The ids of all compactions, oldest first."""
-        return [run["run"] for run in (await self.engine.perform("runs", {}))["runs"][::-1]]
+        assert self.state
+        return RunJournal(self.state / "compaction").list_runs()
 
     async def compact(self) -> SimpleNamespace:
         """The report of a compaction that a person asks for."""
