@@ -13,11 +13,11 @@ from mcp_memory.commits.note_history import HISTORY_S, describe_history
 from mcp_memory.commits.observed_backend import ObservedBackend
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Feature, Operation
-from mcp_memory.core.finding import Finding
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.git.repository import find_repository
 from mcp_memory.models import NotePath
+from mcp_memory.runtime.health import Finding
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.marker import MARKER, README

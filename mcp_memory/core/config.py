@@ -7,9 +7,9 @@ from typing import Any, TypeVar, cast
 
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.index.config import IndexConfig
+from mcp_memory.index import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
-from mcp_memory.jobs.config import JobsConfig
+from mcp_memory.jobs.due import JobsConfig
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.summarizers.config import SummarizerConfig

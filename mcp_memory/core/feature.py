@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from mcp_memory.core.finding import Finding
 from mcp_memory.core.requests import ReviewRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.jobs.job import Job
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.runtime.health import Finding
 from mcp_memory.vault.note_file import NoteFile, find_entry
 
 

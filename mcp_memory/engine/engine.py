@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.core.arguments import request_from, with_iso_dates
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Operation
 from mcp_memory.core.project_finder import ProjectFinder
-from mcp_memory.core.request_parsing import caller_named, request_from
 from mcp_memory.core.requests import AppendRequest, ForgetRequest, RestoreRequest
 from mcp_memory.core.serializers import Payload
-from mcp_memory.core.spoken_arguments import with_iso_dates
 from mcp_memory.core.verbs.vault_status import list_active
 from mcp_memory.engine.handlers import (
     note_handlers,
@@ -29,6 +28,12 @@ from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
+
+
+def caller_named(client: str) -> Caller:
+    """Return the caller that has this client's token; the command line's has a person's rights."""
+    return Caller(client, is_person=client == PERSON)
+
 
 _AT_THE_COMMAND_LINE = caller_named(PERSON)
 

@@ -9,7 +9,6 @@ from mcp_memory.capture.readers.own_format import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages, read_material
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import ErasedText, Feature, NoteCopies, Operation
-from mcp_memory.core.finding import Finding
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
@@ -20,6 +19,7 @@ from mcp_memory.extraction.review import Review
 from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.runtime.health import Finding
 from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.summarizers.base import open_summarizer
 from mcp_memory.text.escape_invisible import visible_in

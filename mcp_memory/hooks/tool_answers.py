@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 from mcp_memory.constants import APPEND, FORGET, TOOLS
-from mcp_memory.core.request_parsing import holds_everywhere, is_session, own_project, takes_project
+from mcp_memory.core.arguments import is_session
+from mcp_memory.core.project_finder import holds_everywhere, own_project, takes_project
 from mcp_memory.hooks.action_answers import ACTING, answer_before_action
 from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent

@@ -4,9 +4,18 @@
 one rebuilt from scratch, deleting it loses nothing, every chunk is an exact slice of its file.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from mcp_memory.runtime.backend_registry import Registry
 
 INDEXES: Final = Registry("index", {"sqlite": "mcp_memory.index.sqlite.sqlite_index:SqliteIndex"})
 """Name → a function `(folder) -> Index`; other packages add theirs by the entry point group `mcp_memory.index`."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """The index engine."""
+
+    engine: str = "sqlite"
+    """A name of `INDEXES`."""

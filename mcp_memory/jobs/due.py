@@ -5,15 +5,34 @@ was off over any number of them catches up once. A last run in the future by mor
 wrong then: the job is due now.
 """
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta, tzinfo
 from time import monotonic
 
+from mcp_memory.errors import ConfigInvalid
 from mcp_memory.models import NotePath
 from mcp_memory.text.pluralize import counted
 
 DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobsConfig:
+    """Section `[jobs]`; `configs/default.toml` documents each key."""
+
+    enabled: bool = True
+    at: str = "03:30"
+    times: Mapping[str, str] = field(default_factory=dict[str, str])
+    off: tuple[str, ...] = ()
+
+    def time_of_day(self, job: str) -> time:
+        """Return when a daily job runs, in the vault's zone. Raises ConfigInvalid."""
+        key, value = (f"times.{job}", self.times[job]) if job in self.times else ("at", self.at)
+        try:
+            return time.fromisoformat(value).replace(tzinfo=None)
+        except ValueError:
+            raise ConfigInvalid(f"jobs.{key} is {value!r}", hint='use a time of day like "03:30"') from None
 
 
 class Timing:

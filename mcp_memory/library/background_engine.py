@@ -58,7 +58,7 @@ class InProcess:
     async def _perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float, client: str) -> Any:
         import anyio
 
-        from mcp_memory.core.request_parsing import caller_named
+        from mcp_memory.engine.engine import caller_named
 
         try:
             with anyio.fail_after(deadline_s):

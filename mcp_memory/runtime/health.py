@@ -5,12 +5,26 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Literal
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Problem
 from mcp_memory.runtime.threads import place_of
 
 log = logging.getLogger(__name__)
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding of `doctor`. `severity`: `error` needs you, `warning` may need you, `info` needs nothing. `fixable`:
+    `doctor --repair` handles it."""
+
+    severity: Severity
+    what: str
+    remedy: str
+    fixable: bool = False
 
 
 @dataclass(slots=True)

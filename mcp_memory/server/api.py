@@ -1,9 +1,13 @@
 """Serves the daemon's own HTTP interface: `/health` for anyone, `/api/<operation>` for our own programs,
-`/hook/<event>` for hooks."""
+`/hook/<event>` for hooks.
+
+An agent's token may ask `/api` only for the operations of its tools and hooks. All other operations are for the person
+only, including any added later.
+"""
 
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from fastmcp import FastMCP
@@ -13,8 +17,8 @@ from starlette.responses import JSONResponse, Response
 from mcp_memory import __version__
 from mcp_memory.client.connection import API, HEALTH, SERVICE, Address
 from mcp_memory.client.credentials import PERSON, Credentials
-from mcp_memory.core.request_parsing import caller_named
-from mcp_memory.engine.engine import Engine
+from mcp_memory.core.arguments import fields_of
+from mcp_memory.engine.engine import Engine, caller_named
 from mcp_memory.errors import (
     AlreadyExists,
     Busy,
@@ -27,7 +31,6 @@ from mcp_memory.errors import (
     StillReading,
 )
 from mcp_memory.hooks.hook_command import ROUTE
-from mcp_memory.server.agent_rights import agents_arguments, check_rights
 from mcp_memory.server.call_log import CallLog
 from mcp_memory.server.hooks import HookEndpoint
 from mcp_memory.server.http_guard import bearer_token
@@ -45,6 +48,22 @@ _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
     (StillReading, 503),
     (DeadlineExceeded, 504),
 )
+
+AGENTS_MAY: Mapping[str, str] = {
+    "search": "query limit kinds tags project since until path include_archived mode explain",
+    "recall": "query ids path lines phase kinds project until budget_tokens",
+    "append": "content kind title tags project supersedes session expires path section due refs once",
+    "forget": "target reason archive done session",
+    "restore": "target session",
+    "advise": "session arguments output folder project stop orders within_ms",
+    "brief": "session prompt project within_ms lasting subagent withdrawn due left_off",
+    "flush": "",
+    "status": "",
+    "titles": "ids",
+    "tree": "depth topic dropped",
+}
+"""An operation → the arguments that an agent may pass to it. The agent's token and the clock determine a note's author
+and time. An agent can't forget a person's own text."""
 
 
 def add_routes(
@@ -69,10 +88,10 @@ def add_routes(
     async def operate(client: str, request: Request) -> Response:
         name = request.path_params["name"]
         if client != PERSON:
-            check_rights(name, engine.requests)
+            _check_rights(name, engine.requests)
         arguments = _arguments(await request.body())
         if client != PERSON:
-            arguments = agents_arguments(name, arguments, client, engine.requests)
+            arguments = _agents_arguments(name, arguments, client, engine.requests)
         found = await engine.perform(name, arguments, caller_named(client))
         if name == "status":
             found |= {"clients": calls.payload()}
@@ -124,3 +143,22 @@ def _arguments(body: bytes) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise InvalidInput("the body is not a JSON object", hint="send the arguments by name")
     return cast("dict[str, Any]", arguments)
+
+
+def _check_rights(operation: str, known: Mapping[str, type[Any]]) -> None:
+    """Check that an agent may call the operation. Raises Refused for a person's operation; the engine refuses an
+    unknown one. `known`: operation → request."""
+    if operation in known and operation not in AGENTS_MAY:
+        raise Refused(f"{operation} is for a person at the command line", hint="see: mcp-memory help commands")
+
+
+def _agents_arguments(
+    operation: str, arguments: Mapping[str, Any], client: str, known: Mapping[str, type[Any]]
+) -> dict[str, Any]:
+    """Return the arguments with the name of the agent that passes them. Raises Refused for a person's argument."""
+    if operation in AGENTS_MAY and operation in known:
+        persons_own = {field.name for field in fields_of(known[operation])} - {*AGENTS_MAY[operation].split()}
+        for name in persons_own.intersection(arguments):
+            if arguments[name] is not None:
+                raise Refused(f"{name} is for a person to say", hint="leave it out: your token says who you are")
+    return {**arguments, "source": client} if operation == "append" else dict(arguments)

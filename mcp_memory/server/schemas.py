@@ -8,7 +8,7 @@ from typing import Any
 
 import pydantic
 
-from mcp_memory.core.argument_types import RequestField
+from mcp_memory.core.arguments import RequestField
 
 
 def input_schema(fields: Sequence[RequestField], facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from fastmcp.tools import Tool, ToolResult
 from mcp_types import Icon, ToolAnnotations
 from pydantic.json_schema import SkipJsonSchema
 
-from mcp_memory.core.argument_types import RequestField, fields_of, read_arguments
-from mcp_memory.core.request_parsing import holds_everywhere, is_session, own_project, takes_project
+from mcp_memory.core.arguments import RequestField, fields_of, is_session, read_arguments
+from mcp_memory.core.project_finder import holds_everywhere, own_project, takes_project
 from mcp_memory.core.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.engine.engine import Engine

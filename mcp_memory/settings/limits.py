@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from mcp_memory.capture.config import SHIPPED_FOLDERS
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.index.config import IndexConfig
+from mcp_memory.index import IndexConfig
 from mcp_memory.runtime.backend_registry import Registry
 from mcp_memory.settings.raw_settings import Origin, invalid_value
 from mcp_memory.summarizers.config import SummarizerConfig

@@ -12,9 +12,9 @@ from mcp_memory.constants import constant
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.features import read_sections
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.index.config import IndexConfig
+from mcp_memory.index import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
-from mcp_memory.jobs.config import JobsConfig
+from mcp_memory.jobs.due import JobsConfig
 from mcp_memory.recall.config import SHIPPED_PHASES, RecallConfig
 from mcp_memory.runtime.paths import vault_folder
 from mcp_memory.settings.limits import check_limits

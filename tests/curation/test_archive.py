@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.curation.decay.config import DecayConfig
-from mcp_memory.jobs.config import JobsConfig
+from mcp_memory.curation.config import DecayConfig
+from mcp_memory.jobs.due import JobsConfig
 from mcp_memory.models import NoteState
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, paths, records

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.core.argument_types import RequestField, fields_of, read_arguments
+from mcp_memory.core.arguments import RequestField, fields_of, read_arguments
 from mcp_memory.core.requests import AppendRequest, RecallRequest, SearchRequest
 from mcp_memory.errors import InvalidInput
 

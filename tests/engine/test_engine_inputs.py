@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.core.request_parsing import holds_everywhere, is_session, own_project, takes_project
+from mcp_memory.core.arguments import is_session
+from mcp_memory.core.project_finder import holds_everywhere, own_project, takes_project
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from tests.support.world import World, found, made, more, paths
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.errors import ConfigInvalid, StorageFailed
-from mcp_memory.index.config import IndexConfig
+from mcp_memory.index import IndexConfig
 from mcp_memory.vault.config import KindConfig, VaultConfig
 from mcp_memory.vault.journals.tombstones import GRACE_DAYS
 from tests.support.world import World, found

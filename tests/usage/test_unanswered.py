@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.core.request_parsing import caller_named
+from mcp_memory.engine.engine import caller_named
 from mcp_memory.errors import DeadlineExceeded, StorageFailed
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.usage import unanswered

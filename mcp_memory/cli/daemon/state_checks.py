@@ -11,13 +11,13 @@ from pathlib import Path
 from mcp_memory.cli.clients import snippets
 from mcp_memory.client.connection import PERSON
 from mcp_memory.client.credentials import Credentials, TokensDamaged
-from mcp_memory.core.finding import Finding
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.daemon.instance import is_held
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks import hook_log
 from mcp_memory.hooks.hook_command import STARTS
 from mcp_memory.hooks.hook_report import LIMITED, count_late
+from mcp_memory.runtime.health import Finding
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import StateFolder
 from mcp_memory.storage.folder_walk import walk

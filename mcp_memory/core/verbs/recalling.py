@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.request_parsing import RecallPlan, recall_plan
 from mcp_memory.core.requests import RecallRequest
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
-from mcp_memory.errors import NotFound
+from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Filters, is_channel
 from mcp_memory.recall.answer import RecalledText
+from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import without_commitments
+from mcp_memory.search.filters import checked_query, without_commitments
 from mcp_memory.search.thresholds import UNSURE
 
+MOST_NOTES = 100
+"""The most notes of one recall by ids."""
+
+LEAST_TOKENS, MOST_TOKENS = 100, 200_000
+
 NOTHING_STORED = "Nothing is stored yet. The first note: memory_append 'TEXT'"
+
+
+@dataclass(frozen=True, slots=True)
+class RecallPlan:
+    """Notes by `targets` (ids and paths), or passages for `question`, or without both the text for a session's
+    start."""
+
+    budget_tokens: int
+    targets: Sequence[str] = ()
+    question: str | None = None
+    kinds: Sequence[str] | None = None
+    phase: PhaseConfig = field(default_factory=PhaseConfig)
 
 
 async def recall(core: Core, request: RecallRequest) -> RecalledText:
@@ -26,7 +43,7 @@ async def recall(core: Core, request: RecallRequest) -> RecalledText:
     Raises InvalidInput, NotFound, IndexUnavailable."""
     core.indexing.watcher.touch()
     core.search.model.preload()
-    plan = recall_plan(core.config.recall, request)
+    plan = _plan(core.config.recall, request)
     recalled = await _recalled(core, request, plan)
     is_asked = request.query or request.ids or request.path
     shown = (excerpt.shown_id for excerpt in recalled.assembly.excerpts)
@@ -91,3 +108,34 @@ async def check_visible(core: Core, project: str | None, targets: Sequence[str])
         note = await in_thread(partial(core.index.note, path), deadline_s=10, what="looking for the note")
         if note is None or note.project != project:
             raise NotFound("no such note in this conversation", hint="memory_search finds its own")
+
+
+def _plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
+    """Check a recall request. Raises InvalidInput with a hint of what to pass instead."""
+    query, ids, path = request.query, request.ids, request.path
+    phase = _phase(config, request.phase)
+    is_start = not (query or ids or path or phase)
+    default = config.start_budget_tokens if is_start else (phase or config).budget_tokens
+    budget = default if request.budget_tokens is None else request.budget_tokens
+    if not LEAST_TOKENS <= budget <= MOST_TOKENS:
+        raise InvalidInput(f"budget_tokens is {budget}", hint="pass 100 to 200000; 2000 is a good start")
+    if request.lines and (ids or not path):
+        raise InvalidInput("lines goes with path alone", hint="pass the path of one note")
+    if targets := list(dict.fromkeys([*(ids or ()), *([path] if path else ())])):
+        if query or phase or request.kinds or request.until:
+            raise InvalidInput("ids and path take no query, phase, kinds or until", hint="call twice")
+        if len(targets) > MOST_NOTES:
+            raise InvalidInput(f"{len(targets)} notes at once", hint=f"at most {MOST_NOTES}")
+        return RecallPlan(budget, targets)
+    phase = phase or PhaseConfig()
+    question = checked_query(query) if query is not None and (query.strip() or not request.phase) else None
+    if request.until and question is None:
+        raise InvalidInput("until goes with a query", hint="ask for what you want to know as of that date")
+    kinds = request.kinds or phase.kinds or None
+    return RecallPlan(budget, (), question, kinds, phase)
+
+
+def _phase(config: RecallConfig, name: str | None) -> PhaseConfig | None:
+    if name and name not in config.phases:
+        raise InvalidInput(f"unknown phase {name[:100]!r}", hint=f"known phases: {', '.join(config.phases)}")
+    return config.phases[name] if name else None

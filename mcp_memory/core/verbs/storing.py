@@ -11,7 +11,7 @@ import anyio
 
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.core.core import Core
-from mcp_memory.core.requests import AppendRequest
+from mcp_memory.core.requests import AppendRequest, UpdateRequest
 from mcp_memory.core.verbs.known_kinds import kind_to_store
 from mcp_memory.core.verbs.recalling import check_visible
 from mcp_memory.core.verbs.written_notes import index_change, link_of
@@ -33,7 +33,7 @@ from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.config import COMMITMENT, LOG
-from mcp_memory.vault.draft import MAX_TITLE, Draft, creation, due_day, expiry, one_line
+from mcp_memory.vault.draft import MAX_TITLE, Draft, WriteResult, creation, due_day, expiry, one_line
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY
@@ -138,6 +138,35 @@ async def append_note(core: Core, draft: Draft, supersedes: Place | None = None)
         text = truncate(" ".join(passage.chunk.text.split()), SIMILAR_TOKENS)
         similar.setdefault(passage.shown_id, SimilarNote(passage.shown_id, text))
     return replace(receipt, similar=tuple(filter(None, similar.values()))[:MOST_SIMILAR], contradicts=contradicts)
+
+
+async def update(core: Core, request: UpdateRequest) -> Receipt:
+    """Replace the text of a note or entry, for a person, and index it; the same text again changes nothing.
+
+    Raises PreconditionFailed, InvalidInput, NotFound, Refused, StorageFailed."""
+    core.indexing.watcher.touch()
+    return await core.search.lookup.reach(
+        [request.target], lambda places: edit_note(core, places[0], request.text or "", request.expected)
+    )
+
+
+async def edit_note(core: Core, place: Place, text: str, expected: str | None) -> Receipt:
+    """Replace the text of a note or entry and index it. Raises the errors of the vault, and DeadlineExceeded, after
+    which the same call returns the outcome."""
+    deadline_s = core.config.vault.write_deadline_s
+    until = monotonic() + deadline_s
+    vault = core.vault
+
+    def change() -> WriteResult:
+        edited = vault.editing.edit(*place, text, expected)
+        if edited.file.record.always_load:  # you have just seen its head, and want it so
+            vault.provenance.adopt(edited.file)
+        return edited
+
+    edited = await in_thread(change, deadline_s=deadline_s, what="changing the note")
+    record = edited.file.record
+    note_id = NoteId(f"{record.path}#{edited.entry}") if edited.entry else record.id
+    return Receipt(note_id, record.path, record.etag, edited.outcome, await index_change(core, edited, until))
 
 
 async def append_for_source(core: Core, draft: Draft, supersedes: Place | None = None) -> Receipt:

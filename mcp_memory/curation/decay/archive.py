@@ -11,7 +11,7 @@ from mcp_memory.core.serializers import Payload, forgotten_payload
 from mcp_memory.core.verbs.forgetting import forget_note, holding_note
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.core.verbs.written_notes import why_behind
-from mcp_memory.curation.decay.config import DecayConfig
+from mcp_memory.curation.config import DecayConfig
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState

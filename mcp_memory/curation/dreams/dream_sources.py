@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_memory.core.core import Core
-from mcp_memory.curation.dreams.config import DreamsConfig
+from mcp_memory.curation.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import Facts
 from mcp_memory.curation.dreams.recurrence import MOST_CHARS, Recurrence, Said, find_recurring, find_said, is_known
 from mcp_memory.errors import InvalidInput, McpMemoryError

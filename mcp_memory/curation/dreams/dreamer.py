@@ -11,7 +11,7 @@ import anyio
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import ReviewItem
-from mcp_memory.curation.dreams.config import DreamsConfig
+from mcp_memory.curation.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
 from mcp_memory.curation.dreams.dream_page import link_to, read_page, with_box, with_proposals, without
 from mcp_memory.curation.dreams.dream_sources import DreamSources

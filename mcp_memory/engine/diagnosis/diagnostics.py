@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 
-from mcp_memory.core.finding import Finding, Severity
 from mcp_memory.models import FORK, Conflict, NoteId, NotePath, Problem
 from mcp_memory.projects.matching import NearMatch
 from mcp_memory.projects.project_book import FILE
+from mcp_memory.runtime.health import Finding, Severity
 from mcp_memory.text.pluralize import counted, first_of
 from mcp_memory.vault.marker import MARKER
 from mcp_memory.vault.marks.set_aside import Oddity, likely_originals_of, original_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 from time import monotonic
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.finding import Finding
 from mcp_memory.core.verbs.recovering import recover
 from mcp_memory.core.verbs.vault_status import is_full, list_active, list_index_problems
 from mcp_memory.engine.diagnosis.diagnostics import VaultFacts, by_severity, findings_of
@@ -15,6 +14,7 @@ from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, Problem
 from mcp_memory.projects.matching import SAME_ORIGIN, NearMatch
 from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.recall.session_start import memory_over_budget
+from mcp_memory.runtime.health import Finding
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.marks.set_aside import SET_ASIDE, Oddity

@@ -33,7 +33,7 @@ from mcp_memory.core.serializers import (
     search_payload,
     tombstone_payload,
 )
-from mcp_memory.core.verbs import editing, forgetting, recalling, searching, storing
+from mcp_memory.core.verbs import forgetting, recalling, searching, storing
 from mcp_memory.core.verbs.forgetting import holding_note, list_forgotten
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
 from mcp_memory.core.verbs.vault_status import describe_vault, list_active
@@ -91,7 +91,7 @@ async def update(core: Core, request: UpdateRequest) -> Payload:
     """Replace the text of a note; without a text, return the present text, byte for byte (undecodable bytes as
     surrogates)."""
     if request.text is not None:
-        return receipt_payload(await editing.update(core, request))
+        return receipt_payload(await storing.update(core, request))
     read = core.vault.editing.read
 
     async def described(places: Sequence[Place]) -> Payload:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.curation.dreams.config import DreamsConfig
+from mcp_memory.curation.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.memory_budget import MOVE_OUT, find_demotions
 from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotFound, Refused, StorageFailed

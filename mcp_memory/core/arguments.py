@@ -1,20 +1,25 @@
-"""Takes the arguments of a call as clients and models really send them: a list as a string, a number in quotes, null or
-"" for an omitted argument. Only unambiguous values are accepted; all others are refused in sentences that quote no
-value.
+"""Makes requests from arguments as clients and models really send them: a list as a string, a number in quotes, a date
+in words, null or "" for an omitted argument. Only unambiguous values are accepted; all others are refused in sentences
+that quote no value.
 """
 
 import difflib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import MISSING, fields
-from functools import cache
+from dataclasses import MISSING, fields, replace
+from datetime import datetime
+from functools import cache, partial
 from types import NoneType
-from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from mcp_memory.core.core import Core
 from mcp_memory.core.requests import UNLISTED, Mode
 from mcp_memory.errors import InvalidInput
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.dates.spoken import Leans, is_iso, read_date
 from mcp_memory.text.escape_invisible import in_line
+from mcp_memory.vault.draft import MAX_WORD
 
 MOST_ARGUMENTS, MOST_ITEMS = 1000, 100_000
 """A number of arguments that no call takes. Each fault is named, so a million faults would block the daemon for
@@ -33,6 +38,11 @@ _ABSENT = frozenset({"", "null", "none", "undefined"})
 _WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,18})(?:\.0+)?\s*")
 _HASHTAGS = re.compile(r"\s*#[^\s#,]+(?:[\s,]+#[^\s#,]+)*\s*")
 _TRUTH = {"true": True, "false": False}
+
+_LEANS: Mapping[str, Leans] = {"since": "past", "until": "past", "expires": "future", "due": "future"}
+READ_S = 10.0
+
+R = TypeVar("R")
 
 
 class RequestField(NamedTuple):
@@ -96,6 +106,40 @@ def read_arguments(
     if faults or wrong:
         raise InvalidInput(" ".join([*faults, *wrong]), hint=_suggestion(unknown, missing, list(named)))
     return taken
+
+
+def request_from(request: type[R], arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> R:
+    """A request made from JSON; an argument that is None is treated as not given. `facts`: the values for the braces in
+    the annotations of requests.
+
+    Raises InvalidInput for an argument that is unknown, missing or of the wrong type."""
+    return request(**read_arguments(fields_of(request), arguments, facts))
+
+
+async def with_iso_dates(core: Core, request: R) -> R:
+    """The request with its dates in ISO 8601, seen from now in the vault's zone. Raises InvalidInput."""
+    given: dict[str, Any] = {name: getattr(request, name, None) for name in _LEANS}
+    spoken = {name: text for name, text in given.items() if isinstance(text, str) and text.strip() and not is_iso(text)}
+    if not spoken:
+        return request
+    read = partial(_in_iso, spoken, core.clock().astimezone(core.vault.layout.tz))
+    iso = await in_thread(read, deadline_s=READ_S, what="reading a date")
+    return cast("R", replace(cast("Any", request), **iso))
+
+
+def _in_iso(spoken: Mapping[str, str], now: datetime) -> dict[str, str]:
+    """Read each argument. `until` a day includes that day, and a note that expires today does so at its end."""
+    found: dict[str, str] = {}
+    for name, text in spoken.items():
+        date = read_date(name, text, _LEANS[name], now)
+        is_over = name == "until" or (name == "expires" and date.start == now.date().isoformat())
+        found[name] = date.end if is_over else date.start
+    return found
+
+
+def is_session(name: object) -> bool:
+    """Return whether a note can have it; a client that we don't know may send anything."""
+    return isinstance(name, str) and 0 < len(name) <= MAX_WORD and name.isprintable()
 
 
 def _suggestion(unknown: Sequence[str], missing: Sequence[str], known: Sequence[str]) -> str | None:
