@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from mcp_memory.capture.worker import CaptureWorker
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.config import Sections
 from mcp_memory.core.feature import Feature
 from mcp_memory.core.requests import SearchRequest
 from mcp_memory.core.sweeper import Sweeper
@@ -32,12 +33,23 @@ from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import filters_from
 from mcp_memory.search.near_notes import NearNotes
 from mcp_memory.search.note_lookup import NoteLookup
-from mcp_memory.search.searcher import Searcher
+from mcp_memory.search.searcher import SearchConfig, Searcher
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.vault import Vault
 
 Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig(Sections):
+    """`root` is the vault, `state` its private folder, `models` the folder of compiled models. Nobody sets `search`; it
+    is measured without single parts."""
+
+    root: Path
+    state: Path
+    models: Path
+    search: SearchConfig = field(default_factory=SearchConfig)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from mcp_memory.capture.service import CaptureService
 from mcp_memory.capture.worker import CaptureWorker
-from mcp_memory.core.config import EngineConfig
 from mcp_memory.core.core import (
     BackgroundPorts,
     Clock,
     Core,
+    EngineConfig,
     IndexingPorts,
     RecallPorts,
     SearchPorts,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import PERSON, Credentials
+from mcp_memory.core.config import Sections
 from mcp_memory.daemon.instance import HeldLock, is_held, only_instance
 from mcp_memory.daemon.moved_vault import follow
 from mcp_memory.daemon.reachability import find_barrier
@@ -17,7 +19,7 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
 
 if TYPE_CHECKING:
-    from mcp_memory.core.config import EngineConfig
+    from mcp_memory.core.core import EngineConfig
 
 LONG_S = 3600.0
 """The time limit of the longest operation, a reindex of a large vault with a slow model."""
@@ -97,21 +99,7 @@ def alone(settings: Settings) -> Generator[None]:
 
 def engine_config(settings: Settings) -> EngineConfig:
     """Build the engine's configuration from the settings."""
-    from mcp_memory.core.config import EngineConfig
+    from mcp_memory.core.core import EngineConfig
 
-    return EngineConfig(
-        root=settings.vault_path,
-        state=settings.state.root,
-        models=settings.state.models,
-        vault=settings.vault,
-        index=settings.index,
-        kinds=settings.kinds,
-        embedder=settings.embedder,
-        chunking=settings.chunking,
-        recall=settings.recall,
-        watch=settings.watch,
-        summarizer=settings.summarizer,
-        jobs=settings.jobs,
-        capture=settings.capture,
-        features=settings.features,
-    )
+    sections = {section.name: getattr(settings, section.name) for section in fields(Sections)}
+    return EngineConfig(settings.vault_path, settings.state.root, settings.state.models, **sections)

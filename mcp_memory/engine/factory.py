@@ -9,8 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.core.config import EngineConfig
-from mcp_memory.core.core import Clock, Core
+from mcp_memory.core.core import Clock, Core, EngineConfig
 from mcp_memory.core.opening import open_core
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.engine import Engine

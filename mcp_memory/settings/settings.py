@@ -5,32 +5,24 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal
 
-from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.constants import constant
-from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.core.config import Sections
 from mcp_memory.engine.features import read_sections
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.index import IndexConfig
-from mcp_memory.indexing.config import WatchConfig
-from mcp_memory.jobs.due import JobsConfig
-from mcp_memory.recall.config import SHIPPED_PHASES, RecallConfig
+from mcp_memory.recall.config import SHIPPED_PHASES
 from mcp_memory.runtime.paths import vault_folder
 from mcp_memory.settings.limits import check_limits
 from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS, read_raw_settings
 from mcp_memory.settings.state import StateFolder
 from mcp_memory.settings.tables import build_dataclass, fill_in, to_plain
-from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.text.chunking.config import ChunkingConfig
-from mcp_memory.vault.config import SHIPPED_KINDS, KindConfig, VaultConfig
+from mcp_memory.vault.config import SHIPPED_KINDS, VaultConfig
 
 PREFERRED_PORT = 8423
 
 _ORIGIN = {"file", "environ", "features"}
 """Fields of `Settings` that aren't sections."""
-
-C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +60,14 @@ class HooksConfig:
     show_use: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """All sections, and their sources."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(Sections):
+    """All sections, and their sources. `file`: the configuration file that was read, if any."""
 
-    vault: VaultConfig = field(default_factory=VaultConfig)
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
-    index: IndexConfig = field(default_factory=IndexConfig)
-    embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
-    summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
-    jobs: JobsConfig = field(default_factory=JobsConfig)
-    chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
-    recall: RecallConfig = field(default_factory=RecallConfig)
-    watch: WatchConfig = field(default_factory=WatchConfig)
-    capture: CaptureConfig = field(default_factory=CaptureConfig)
     hooks: HooksConfig = field(default_factory=HooksConfig)
-    kinds: Mapping[str, KindConfig] = field(default_factory=dict[str, KindConfig])
-    features: Mapping[str, Any] = field(
-        default_factory=lambda: {name: section() for name, section in read_sections().items()}
-    )
-    """Section → the configuration of a feature."""
     file: Path | None = None
-    """The configuration file that was read, if any."""
     environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-
-    def section(self, name: str, kind: type[C]) -> C:
-        """Return a feature's section."""
-        return cast("C", self.features[name]) if name in self.features else kind()
 
     @property
     def vault_path(self) -> Path:
@@ -163,7 +136,7 @@ def as_tree(settings: Settings) -> dict[str, Any]:
     """Return the effective settings as plain tables, for `config show`."""
     sections = (field.name for field in fields(settings) if field.name not in _ORIGIN)
     tree = {name: to_plain(getattr(settings, name)) for name in sections}
-    return tree | {name: to_plain(section) for name, section in settings.features.items()}
+    return tree | {name: to_plain(settings.section(name, kind)) for name, kind in read_sections().items()}
 
 
 def _sources(settings: Settings, file: Path | None) -> dict[str, str]:

@@ -19,7 +19,7 @@ from pathlib import Path
 import anyio
 import numpy as np
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.search.confidence import ConfidenceFeatures, confidence
 from mcp_memory.search.fitted_weights import ConfidenceWeights, FittedWeights, fitted_weights
 from tests.benchmarks.logistic_fit import fit_logistic

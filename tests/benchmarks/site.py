@@ -19,7 +19,7 @@ import anyio
 
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.daemon.engine_client import engine_config
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.factory import open_engine

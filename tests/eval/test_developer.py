@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.search.thresholds import UNWANTED
 from tests.evaluation.report import ANSWERABLE, report
 from tests.evaluation.running import Variant, run

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from tests.evaluation.metrics import RetrievalScore
 from tests.evaluation.report import as_rows, report
 from tests.evaluation.running import Variant, run

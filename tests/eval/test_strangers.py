@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.search.thresholds import UNWANTED
 from tests.benchmarks.train_memory_intent import examples
 from tests.evaluation.metrics import auroc

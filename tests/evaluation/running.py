@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.core.requests import Mode
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from tests.evaluation.context import ContextScore, context_figures
 from tests.evaluation.metrics import RetrievalScore

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.core.opening import make_state_private, open_vault
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, text_file

@@ -25,8 +25,7 @@ from mcp_memory.compaction.requests import EditTopicRequest
 from mcp_memory.compaction.topic_edits import VERBS, TopicEditor
 from mcp_memory.compaction.topic_index import MapEntry, render_map
 from mcp_memory.compaction.topic_moves import PlannedMove
-from mcp_memory.core.config import EngineConfig
-from mcp_memory.core.core import Core
+from mcp_memory.core.core import Core, EngineConfig
 from mcp_memory.curation.dreams.dream_files import STORE, DreamFiles
 from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.dreamer import Dreamer

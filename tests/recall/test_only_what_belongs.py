@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from tests.evaluation.context import context_figures
 from tests.evaluation.running import brief

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.prompt_sources import PromptBars

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.runtime.local_timezone import LocalTimezone

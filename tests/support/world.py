@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.indexing.config import WatchConfig

@@ -20,7 +20,7 @@ from typing import Any
 
 import anyio
 
-from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import EngineConfig
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import NotFound
