@@ -1,14 +1,11 @@
 """Answers questions with an engine in this process, where no daemon runs."""
 
 from collections.abc import Mapping
-from contextlib import ExitStack
-from functools import partial
 from typing import Any
 
 from mcp_memory.cli.console import print_status
 from mcp_memory.daemon import engine_client
 from mcp_memory.errors import NotFound
-from mcp_memory.library.background_engine import InProcess
 from mcp_memory.settings.settings import Settings
 
 
@@ -42,29 +39,6 @@ async def _perform(settings: Settings, operation: str, arguments: Mapping[str, A
         return await engine.perform(operation, arguments)
 
 
-class EngineSession(ExitStack):
-    """A session of many questions in one `with` block, in which an engine in this process stays open."""
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__()
-        self._settings = settings
-        self._own: InProcess | None = None
-        self.is_served: bool | None = None
-        """Whether a daemon answers, which limits the size of a question; None before the first question."""
-
-    def ask(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = engine_client.LONG_S) -> Any:
-        """Return the answer to one question. Raises Busy if another process that isn't a daemon has the vault's lock
-        for long."""
-        if self._own:  # even if a daemon was started meanwhile: it waits for our lock
-            return self._own.perform(operation, arguments, deadline_s)
-        own = partial(self._in_process, deadline_s=deadline_s)
-        answer = engine_client.ask(
-            self._settings, operation, arguments, own, deadline_s=deadline_s, on_wait=print_status
-        )
-        self.is_served = self._own is None
-        return answer
-
-    def _in_process(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float) -> Any:
-        self._own = InProcess(self._settings, print_status)
-        self.callback(self._own.close)
-        return self._own.perform(operation, arguments, deadline_s)
+def open_session(settings: Settings) -> engine_client.EngineSession:
+    """Return a session of many questions, for one `with` block."""
+    return engine_client.EngineSession(settings, progress=print_status, on_wait=print_status)

@@ -1,20 +1,17 @@
 """`Memory` for Python programs: the four tools, and conversations turned into notes."""
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.daemon.engine_client import ask, compaction_s
-from mcp_memory.errors import DeadlineExceeded, InvalidInput
+from mcp_memory.daemon.engine_client import EngineSession, compaction_s
+from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.library import answers
 from mcp_memory.library.answers import CompactionResult, TopicSummary, VaultStatus
-from mcp_memory.library.background_engine import InProcess
 from mcp_memory.library.whole_notes import WholeNotes
 from mcp_memory.library.wiki import Wiki
 from mcp_memory.models import Receipt, SearchResult
@@ -48,11 +45,7 @@ class Memory(WholeNotes):
     def __init__(self, settings: Settings, *, wait_s: float, progress: Callable[[str], None] | None) -> None:
         """Initialize the memory. Use `open`, which reads the settings."""
         self._settings = settings
-        self._wait_s = wait_s
-        self._progress = progress
-        self._own: InProcess | None = None
-        self._closed = False
-        self._opening = threading.Lock()
+        self._session = EngineSession(settings, wait_s=wait_s, progress=progress)
 
     @classmethod
     def open(
@@ -92,10 +85,7 @@ class Memory(WholeNotes):
     def close(self) -> None:
         """Close the memory. Idempotent. Answered calls are on disk; missing vectors are made when the vault is opened
         next."""
-        with self._opening:
-            self._closed = True
-            if self._own:
-                self._own.close()
+        self._session.close()
 
     @staticmethod
     def extract(messages: Iterable[Message], *, session: str | None = None) -> list[ConversationChunk]:
@@ -258,25 +248,10 @@ class Memory(WholeNotes):
             time.sleep(POLL_S)
 
     def _ask(self, operation: str, **arguments: object) -> Mapping[str, Any]:
-        self._must_be_open()
         client = PERSON if operation in _PERSONS_OWN else NAME
         deadline_s = compaction_s(self._settings) if operation == "compact" else CALL_S
-        own = partial(self._perform, client=client, deadline_s=deadline_s)
         values = {name: _json_value(value) for name, value in arguments.items()}
-        return ask(self._settings, operation, values, own, client=client, deadline_s=deadline_s, wait_s=self._wait_s)
-
-    def _perform(self, operation: str, arguments: Mapping[str, Any], *, client: str, deadline_s: float) -> Any:
-        """Perform an operation with the engine in this process, which opens at the first call that finds no daemon."""
-        with self._opening:
-            self._must_be_open()
-            if self._own is None:
-                self._own = InProcess(self._settings, self._progress)
-            own = self._own
-        return own.perform(operation, arguments, deadline_s, client)
-
-    def _must_be_open(self) -> None:
-        if self._closed:
-            raise InvalidInput("this memory is closed", hint="open it again: Memory.open(vault)")
+        return self._session.ask(operation, values, client=client, deadline_s=deadline_s)
 
 
 def _json_value(value: object) -> object:

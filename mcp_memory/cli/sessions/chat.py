@@ -18,10 +18,11 @@ from mcp_memory.capture.off_record_turns import on_record
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Remark, fit, is_terminal, say, say_all, say_piece, short_id
-from mcp_memory.cli.engine_session import EngineSession
+from mcp_memory.cli.engine_session import open_session
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import ConfigInvalid, McpMemoryError, StorageFailed, SummarizerUnavailable
 from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.summarizers.base import Prompt
@@ -71,7 +72,7 @@ def chat(cli: CommandContext, model: str | None, project: str | None) -> None:
         )
     llm = open_client(config)
     settings = cli.settings
-    with EngineSession(settings) as engine:
+    with open_session(settings) as engine:
         folder = settings.state.root / CHATS if settings.capture.enabled else None
         talk = Conversation(engine, llm, project or cli.project_here, folder, config.prompt_tokens)
         talk.prune(settings.capture.keep_days)

@@ -9,8 +9,9 @@ from typing import Any, BinaryIO
 
 import click
 
-from mcp_memory.cli.engine_session import EngineSession, no_vault
+from mcp_memory.cli.engine_session import no_vault, open_session
 from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
 from mcp_memory.integrations import text_file
 from mcp_memory.models import NotePath, NoteState, Status
@@ -119,7 +120,7 @@ class _Export:
     def write_jsonl(self) -> int:
         self.left_out += self._no_notes()
         number = 0
-        with EngineSession(self._settings) as session:
+        with open_session(self._settings) as session:
             for file, facts in self._files(_catalog(session)):
                 more = {key: value for key, value in facts.items() if key not in {"path", "etag"}}
                 self._out.write(jsonl.line(file, more))

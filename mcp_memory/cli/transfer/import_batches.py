@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mcp_memory.cli.engine_session import EngineSession
+from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import InvalidInput
 from mcp_memory.storage.path_rules import beside
 from mcp_memory.transfer.formats.archive import ArchivedFile

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.console import Remark, print_status, progress_bar
-from mcp_memory.cli.engine_session import EngineSession
+from mcp_memory.cli.engine_session import open_session
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
 from mcp_memory.projects.projects import Projects, plant_projects
@@ -116,7 +116,7 @@ def _run(
     settings, name = cli.settings, token_hex(4)
     exists = settings.vault_path.is_dir() or not dry_run
     bar = nullcontext() if cli.as_json else progress_bar("importing", total)
-    with EngineSession(settings) if exists else nullcontext() as session, bar as update:
+    with open_session(settings) if exists else nullcontext() as session, bar as update:
         if session:
             session.ask("reconcile", {})  # earlier imports may have been moved since
         found: list[ImportRow] = []
