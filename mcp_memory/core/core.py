@@ -1,7 +1,7 @@
 """Defines the ports that features are built on."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from mcp_memory.runs.journaled_runs import JournaledRuns
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
-from mcp_memory.search.filters import filters_from
+from mcp_memory.search.filters import filters_for
 from mcp_memory.search.near_notes import NearNotes
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import SearchConfig, Searcher
@@ -125,11 +125,4 @@ class Core:
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""
-        return filters_for(self.projects, self.vault, self.clock, **wanted)
-
-
-def filters_for(projects: Projects, vault: Vault, clock: Clock, **wanted: Any) -> Filters:
-    """The filters of a request, with all names of its project. Raises InvalidInput for a filter that cannot be used."""
-    found = filters_from(**wanted, now=clock(), tz=vault.layout.tz)
-    label, aliases = projects.names_of(found.project) if found.project else (None, frozenset[str]())
-    return replace(found, project=label, aliases=aliases)
+        return filters_for(self.projects, self.clock, self.vault.layout.tz, **wanted)

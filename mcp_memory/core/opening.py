@@ -4,6 +4,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime, tzinfo
+from functools import partial
 from pathlib import Path
 
 from mcp_memory.capture.service import CaptureService
@@ -16,7 +17,6 @@ from mcp_memory.core.core import (
     IndexingPorts,
     RecallPorts,
     SearchPorts,
-    filters_for,
 )
 from mcp_memory.core.sweeper import Sweeper
 from mcp_memory.errors import ConfigInvalid, StorageFailed
@@ -31,7 +31,6 @@ from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.jobs.scheduler import Scheduler
-from mcp_memory.models import Filters
 from mcp_memory.projects.projects import Projects
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
@@ -55,6 +54,7 @@ from mcp_memory.runtime.os_errors import failed
 from mcp_memory.runtime.private_files import make_private, sync_folder
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
+from mcp_memory.search.filters import filters_for
 from mcp_memory.search.near_notes import NearNotes
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
@@ -128,9 +128,7 @@ def _recall_ports(
     indexing: IndexingPorts,
     search: SearchPorts,
 ) -> RecallPorts:
-    def filters(**wanted: object) -> Filters:
-        return filters_for(projects, vault, clock, **wanted)
-
+    filters = partial(filters_for, projects, clock, vault.layout.tz)
     current = CurrentValues(index, indexing.conflicts)
     answerer = RecallAnswerer(vault, index, search.searcher, config.recall, clock, current)
     off_record, meaning, keep_words = OffRecordSessions(config.state), search.searcher.meaning, config.recall.keep_words

@@ -1,13 +1,15 @@
 """Check a caller's filters, turn them into the index's filters, and explain which of them excluded something."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
 from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
+from mcp_memory.projects.projects import Projects
 from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.language.terms import words
@@ -91,6 +93,16 @@ def filters_from(
         until=end,
         now=None if include_archived else (max(end, EARLIEST) - timedelta(microseconds=1) if end else now),
     )
+
+
+def filters_for(projects: Projects, clock: Callable[[], datetime], tz: tzinfo, **wanted: Any) -> Filters:
+    """Make the filters of a request, with all names of its project. Raises InvalidInput for a filter that can't be
+    used."""
+    found = filters_from(**wanted, now=clock(), tz=tz)
+    if not found.project:
+        return found
+    label, aliases = projects.names_of(found.project)
+    return replace(found, project=label, aliases=aliases)
 
 
 def without_commitments(filters: Filters, query: str) -> Filters:

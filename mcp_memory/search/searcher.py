@@ -8,11 +8,11 @@ answers. The passages to be shown are compared with their files.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import numpy as np
@@ -130,42 +130,50 @@ class Searcher:
         which may need no memory; each passage gets its relevance. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
-        split = partial(terms, asked)
-        words = split() if len(asked) <= SHORT_CHARS else await self._retrievers.run(split, "reading words")
-        tries_left = TRIES
-        while True:
-            # Repeated if rows that were found have been replaced meanwhile.
-            gather = partial(self._retrievers.gather, text, words, filters, mode, is_repeat=tries_left < TRIES)
-            tries_left -= 1
-            found = await gather(embedder=self._model.at_hand, without_model=self._model.reason)
-            keywords, dense = found.keywords or KeywordRows(), found.dense or ScoredRows()
-            rows = RetrieverRows(
-                keywords.lexical,
-                keywords.section,
-                dense,
-                dense_is_full=len(dense) >= self._config.retrievers.candidates,
-                ceiling=ceiling(keywords.frequencies.values(), keywords.chunks),
-            )
-            question = partial(read_question, asked, self._clock(), found.names)
-            sections = _apart if found.without_words else self._index.section_numbers
-            fused = partial(fuse, rows, self._config.fusion, sections)
-            best, whole, checked = await self._best(fused, question, max(limit, TOGETHER), filters, found)
-            if whole or not tries_left:
+        words = await self._words_of(asked)
+        for attempt in range(TRIES):
+            found = await self._retrievers.gather(
+                text, words, filters, mode, is_repeat=attempt > 0, embedder=self._model.at_hand,
+                without_model=self._model.reason,
+            )  # fmt: skip
+            rows = self._rows_of(found)
+            best, whole, checked = await self._best(asked, rows, max(limit, TOGETHER), filters, found)
+            if whole:  # otherwise rows that were found have been replaced meanwhile
                 break
         if checked.is_stale and self._freshness:
             self._freshness.request_sweep()
+        keywords = found.keywords or KeywordRows()
         passages = [row.passage for row in best]
         wanting = partial(self._wanting, text) if is_prompt else None
         signs = answer_features(
-            asked, passages, keywords, dense, has_words=bool(words), is_fitted=self._is_fitted, wanting=wanting
+            asked, passages, keywords, rows.dense, has_words=bool(words), is_fitted=self._is_fitted, wanting=wanting
         )
         best, sure = best[:limit], confidence(signs, self._fitted)
+        reasons: Sequence[Mapping[str, Any] | None] = [None] * len(best)
+        if explain:
+            reasons = explained(best, rows, self._config.fusion, keywords.frequencies, keywords.meant)
+        relevant: Sequence[float] = [1.0] * len(best)
+        if is_prompt:
+            relevant = relevances(best, rows, keywords, prompt=asked, confidence=sure, knows_cosines=self._is_fitted)
+        ranked = map(RankedChunk, (row.passage for row in best), scored(best, sure), reasons, relevant)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
-        reasons = explained(best, rows, self._config.fusion, keywords.frequencies, keywords.meant) if explain else ()
-        judge = partial(relevances, best, rows, keywords, prompt=asked, confidence=sure, knows_cosines=self._is_fitted)
-        relevant = judge() if is_prompt else [1.0] * len(best)
-        columns = (row.passage for row in best), scored(best, sure), reasons or [None] * len(best), relevant
-        return RankedList(tuple(map(RankedChunk, *columns)), sure, signs, degraded, tuple(checked.remarks))
+        return RankedList(tuple(ranked), sure, signs, degraded, tuple(checked.remarks))
+
+    async def _words_of(self, asked: str) -> list[str]:
+        """Return the words to search; those of a long question in a worker thread."""
+        if len(asked) <= SHORT_CHARS:
+            return terms(asked)
+        return await self._retrievers.run(partial(terms, asked), "reading words")
+
+    def _rows_of(self, found: RetrievedRows) -> RetrieverRows:
+        keywords, dense = found.keywords or KeywordRows(), found.dense or ScoredRows()
+        return RetrieverRows(
+            keywords.lexical,
+            keywords.section,
+            dense,
+            dense_is_full=len(dense) >= self._config.retrievers.candidates,
+            ceiling=ceiling(keywords.frequencies.values(), keywords.chunks),
+        )
 
     async def remark(self, ranking: RankedList, filters: Filters) -> str | None:
         """Remark that an answer is weak, or which filter excluded everything."""
@@ -218,15 +226,13 @@ class Searcher:
         return self._fitted.memory_intent.log_odds(prompt, vector if self._is_fitted else None)
 
     async def _best(
-        self,
-        fused: Callable[[], ScoredRows],
-        question: Callable[[], ParsedQuestion],
-        limit: int,
-        filters: Filters,
-        found: RetrievedRows,
+        self, asked: str, rows: RetrieverRows, limit: int, filters: Filters, found: RetrievedRows
     ) -> tuple[list[WeightedRow], bool, FreshPassages]:
         """Return the best passages as in their files, whether all rows still exist, and the report about changed
         files."""
+        question = partial(read_question, asked, self._clock(), found.names)
+        sections = _apart if found.without_words else self._index.section_numbers
+        fused = partial(fuse, rows, self._config.fusion, sections)
         try:
             return await self._rankers.run(
                 lambda: self._compared(fused, question, limit, filters),
