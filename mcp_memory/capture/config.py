@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcp_memory.constants import constant
-
 SHIPPED_FOLDERS: Mapping[str, str] = {
     "claude-code": "~/.claude/projects",
     "codex": "~/.codex/sessions",
@@ -25,12 +23,6 @@ class CaptureConfig:
     keep_bytes: int = 200_000_000
     folders: Mapping[str, str] = field(default_factory=dict[str, str])
     """Folders by client, which override the shipped ones."""
-    min_bytes: int = constant(100_000)
-    """The growth of a transcript at which it is captured during a turn …"""
-    min_messages: int = constant(50)
-    """… or this many new messages."""
-    idle_minutes: int = constant(30)
-    """The silence after which a session that doesn't end is summarized."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folders", {**SHIPPED_FOLDERS, **self.folders})

@@ -28,6 +28,9 @@ LOOK_S = 20.0
 FOLLOWED_S = 86_400.0
 """The seconds without a hook's report after which a transcript is no longer checked."""
 
+MIN_BYTES, MIN_MESSAGES = 100_000, 50
+"""The growth of a transcript at which it is captured during a turn: by this size, or this many messages."""
+
 PRUNE_S = 3600.0
 MOST_FOLLOWED = 200
 
@@ -200,10 +203,10 @@ class CaptureWorker:
 
     async def _has_grown_enough(self, path: TranscriptPath, followed: FollowedTranscript) -> bool:
         """Return whether enough is new to capture it before the end of the turn."""
-        find = partial(self.service.find_unread, path, self.config.min_messages, followed.size)
+        find = partial(self.service.find_unread, path, MIN_MESSAGES, followed.size)
         found, is_many = await in_thread(find, deadline_s=STEP_S, what="looking at a transcript")
         followed.size = found.size
-        return is_many or found.new_bytes >= self.config.min_bytes
+        return is_many or found.new_bytes >= MIN_BYTES
 
     async def _capture_to_end(self, path: TranscriptPath, *, delegated: bool) -> None:
         """Capture to the end, yielding to requests being served."""

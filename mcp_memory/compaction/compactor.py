@@ -45,9 +45,7 @@ class Compactor:
         private = core.config.recall.private_marks
         self.planner_view = view = PlannerView(vault, index, config, private, core.clock)
         self.root = root = view.root
-        self._housekeeper = Housekeeper(
-            vault, index, builder, runs.journal, runs.links, root, config.map_tokens, core.clock
-        )
+        self._housekeeper = Housekeeper(vault, index, builder, runs.journal, runs.links, root, core.clock)
         self._editor = TopicEditor(vault, builder, runs.links, root)
         self._stale_flags = StaleFlags(vault, core.indexing.writer, view, core.clock)
         self._rounds = CompactionRounds(

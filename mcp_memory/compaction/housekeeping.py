@@ -32,7 +32,6 @@ class Housekeeper:
     links: LinkRewriter
     root: str
     """The folder of all topics."""
-    map_tokens: int
     clock: Callable[[], datetime]
 
     def remove_empty_pages(self, tree: Sequence[Topic]) -> JobEntry | None:
@@ -80,7 +79,7 @@ class Housekeeper:
         return build_related(tree, self.journal.pages_written(run), self.vault, self.index)
 
     def update_topic_index(self, tree: Sequence[Topic]) -> JobEntry | None:
-        return build_topic_index(tree, self.vault, self.index, self.root, self.map_tokens, self.clock)
+        return build_topic_index(tree, self.vault, self.index, self.root, self.clock)
 
     def is_due(self, tree: Sequence[Topic]) -> bool:
         """Return whether a list of related topics or the index of topics is outdated although no page is."""

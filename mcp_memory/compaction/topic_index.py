@@ -34,6 +34,9 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 
+MAP_TOKENS = 2000
+"""The length of `_index.md`, the map of all topics."""
+
 SUMMARY_CHARS = 140
 """The most characters of each topic's summary."""
 
@@ -111,7 +114,7 @@ def _rest(count: int) -> str:
 
 
 def build_topic_index(
-    tree: Sequence[Topic], vault: Vault, index: Index, root: str, budget_tokens: int, clock: Callable[[], datetime]
+    tree: Sequence[Topic], vault: Vault, index: Index, root: str, clock: Callable[[], datetime]
 ) -> JobEntry | None:
     """Return None if the page is up to date, or your own. `root` is the folder of all topics. Reads files and the
     index, so call it in a worker thread."""
@@ -135,7 +138,7 @@ def build_topic_index(
         return summary_text(vault.read(entry.page).body) if entry.page else ""
 
     def render(updated: datetime) -> str:
-        return render_map(page_id, path, entries, summary, budget_tokens, created, updated)
+        return render_map(page_id, path, entries, summary, MAP_TOKENS, created, updated)
 
     if before and render(before.record.updated or now) == before.text:
         return None

@@ -26,6 +26,7 @@ from mcp_memory.errors import IndexReplaced, InvalidInput
 from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.vault.draft import MAX_BYTES
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 
@@ -51,7 +52,7 @@ class Engine:
         self.facts: Mapping[str, Any] = {
             "kinds": "\n".join(kinds),
             "phases": ", ".join(name for name in config.recall.phases if name not in OWN_PHASES),
-            "max_append_bytes": config.vault.max_append_bytes,
+            "max_append_bytes": MAX_BYTES,
             "budget_tokens": config.recall.budget_tokens,
             "start_budget_tokens": config.recall.start_budget_tokens,
         }

@@ -55,6 +55,10 @@ EXTRACT_S = 60.0
 MAX_UNREVIEWED = 20
 """The most statements stored without review from one stretch of a session, so that no flood reaches every prompt."""
 
+SURE = 0.85
+"""The least score to be stored without review: .95 is what you ask to be remembered, .9 what you state outright, .8 a
+fix that you confirm, .5 a leaning, a promise or a fix that worked, .45 what you mention."""
+
 FRESH = timedelta(days=30)
 """The maximum age of a statement stored without review. It allows for a daemon that was off during a holiday."""
 
@@ -191,7 +195,7 @@ class CandidateIngest:
         taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
         compare = partial(find_replaced, new, taken_back, near, self._index, self._core.indexing.conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
-        is_sure = candidate.outright and candidate.score >= self._config.auto_accept_score
+        is_sure = candidate.outright and candidate.score >= SURE
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
         try:
             replaced = None if waits else outright_replaced(contrary)

@@ -23,9 +23,6 @@ class ExtractionConfig:
     model: str = ""
     """A model of the same endpoint, used only for extraction, such as a cheaper model. Its calls are counted
     separately, within the same limits. Empty for the model of `[summarizer]`."""
-    auto_accept_score: float = constant(0.85)
-    """The least score to be stored without review: .95 is what you ask to be remembered, .9 what you state outright,
-    .8 a fix that you confirm, .5 a leaning, a promise or a fix that worked, .45 what you mention."""
     min_score: float = constant(0.4)
     """The least score to be proposed."""
     review_reminder: int = constant(50)

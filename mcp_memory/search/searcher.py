@@ -160,7 +160,7 @@ class Searcher:
         return RankedList(tuple(ranked), sure, signs, degraded, tuple(checked.remarks))
 
     async def _words_of(self, asked: str) -> list[str]:
-        """Return the words to search; those of a long question in a worker thread."""
+        """Return the words to search for. A worker thread splits a long question."""
         if len(asked) <= SHORT_CHARS:
             return terms(asked)
         return await self._retrievers.run(partial(terms, asked), "reading words")

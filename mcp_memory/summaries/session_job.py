@@ -30,6 +30,9 @@ MOST_BYTES = 64_000_000
 """The largest transcript that is read; a larger transcript would take more memory than the daemon may use."""
 MOST_SESSIONS = 50
 """The most sessions of a single run; the rest follow in the next run."""
+
+IDLE = timedelta(minutes=30)
+"""The silence after which a session that doesn't end is summarized."""
 MOST_WORDS, _TOKENS = 200, 280
 """The budget of a summary."""
 SESSION = "session"
@@ -46,7 +49,6 @@ class SessionSummaries:
         self.writer = core.indexing.writer
         self.capture = core.background.capture.service
         self.summarizer = core.background.summarizer
-        self.idle_minutes = core.config.capture.idle_minutes
         self.clock = core.clock
         self.state = state
         self.ended = set[str]()
@@ -74,14 +76,14 @@ class SessionSummaries:
 
     def _due(self, done: Mapping[str, int]) -> list[Checkpoint]:
         """List the checkpoints to summarize, without sessions started by an agent, and files of sub-agents."""
-        now, idle = self.clock(), timedelta(minutes=self.idle_minutes)
+        now = self.clock()
         found = [
             (now - datetime.fromisoformat(one.captured_at), one.name, one)
             for one in self.capture.checkpoints.read_all()
             if one.captured_at and not one.context.delegated and "/subagents/" not in one.name
             if _version_of(one) != done.get(one.name) or self._quotes_forgotten(one)
         ]
-        return [one for age, name, one in sorted(found, reverse=True) if age >= idle or name in self.ended]
+        return [one for age, name, one in sorted(found, reverse=True) if age >= IDLE or name in self.ended]
 
     def _quotes_forgotten(self, checkpoint: Checkpoint) -> bool:
         """Return whether a page that nobody has edited was made from a note forgotten since then."""

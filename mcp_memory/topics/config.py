@@ -37,5 +37,3 @@ class TopicsConfig:
     max_topics: int = constant(16)
     max_depth: int = constant(6)
     """The levels of folders: beyond, a path is too long to read."""
-    map_tokens: int = constant(2000)
-    """The length of `_index.md`, the map of all topics."""

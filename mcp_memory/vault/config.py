@@ -25,10 +25,8 @@ class VaultConfig:
     secrets: Literal["refuse", "allow"] = "refuse"
     # the part that is read of a larger file, which is reported and which no tool changes
     max_note_bytes: int = 8_000_000
-    max_append_bytes: int = constant(1_000_000)  # a book's worth; the rest of a longer text belongs in a file
     write_deadline_s: float = constant(10.0)  # then append answers `unknown`: clients give up after 30 to 60 s
     undo_days: int = 30  # days with edits for which `mcp-memory undo` has the earlier bytes
-    undo_bytes: int = constant(64_000_000)  # the most bytes kept for that, the latest
 
 
 @dataclass(frozen=True, slots=True)

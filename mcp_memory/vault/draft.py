@@ -16,6 +16,9 @@ from mcp_memory.vault.config import LOG, NoteKind
 from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title
 
 MAX_TAGS, MAX_WORD, MAX_TITLE = 32, 100, 200
+MAX_BYTES = 1_000_000
+"""The most bytes of an append, a book's worth; the rest of a longer text belongs in a file."""
+
 CLOCKS_DIFFER = timedelta(days=1)
 
 
@@ -69,13 +72,13 @@ class WriteResult:
     holding: NoteFile | None = None
 
 
-def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
+def check(draft: Draft, *, secrets_allowed: bool) -> None:
     """Check a draft. Raises InvalidInput or Refused, each with a hint on what to pass instead."""
     content = draft.content
     if not content.strip():
         raise InvalidInput("content is empty", hint="pass the text to remember")
-    if len(content) > max_bytes or len(content.encode("utf-8", "surrogatepass")) > max_bytes:
-        raise InvalidInput(f"content is larger than {max_bytes:,} bytes", hint="store a summary, and where the rest is")
+    if len(content) > MAX_BYTES or len(content.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise InvalidInput(f"content is larger than {MAX_BYTES:,} bytes", hint="store a summary, and where the rest is")
     if bad := control_character(content):
         raise InvalidInput(f"content holds {bad}", hint="pass plain text; binary data does not belong in a note")
     if draft.title is not None:

@@ -164,7 +164,7 @@ class Vault:
         lost and no chain forks. `same`: where the index has this content. `fits`: as for `MemoryFile.append`. Raises
         InvalidInput, Refused, AlreadyExists (for `draft.path`), NotFound (for `supersedes`), StorageFailed."""
         self._notes.require_vault()
-        drafts.check(draft, max_bytes=self._config.max_append_bytes, secrets_allowed=self.secrets_allowed)
+        drafts.check(draft, secrets_allowed=self.secrets_allowed)
         if draft.path == MEMORY:
             return self._memory.append(draft, fits)
         with self._superseding if supersedes else nullcontext():

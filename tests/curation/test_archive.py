@@ -15,7 +15,7 @@ from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, paths, records
 
 pytestmark = pytest.mark.anyio
-DECAY = DecayConfig(archive_kinds=("task",), over_days=30, cold_days=365)
+DECAY = DecayConfig(archive_kinds=("task",), over_days=30)
 
 
 async def proposed(engine: KeywordEngine) -> dict[str, list[str]]:

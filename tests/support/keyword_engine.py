@@ -51,7 +51,7 @@ class KeywordEngine:
         return answers.vault_status(found)
 
     async def ask(self, operation: str, caller: Caller = UNKNOWN, **arguments: Any) -> dict[str, Any]:
-        """What the engine answers to these arguments as JSON."""
+        """Ask the engine with these arguments as JSON."""
         return await self.engine.perform(operation, json.loads(json.dumps(arguments)), caller)
 
     async def sweep(self) -> dict[str, Any]:

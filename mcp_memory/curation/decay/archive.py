@@ -35,6 +35,12 @@ PASSING = frozenset({"task", "agent", "note", "idea"})
 TEACHES = frozenset({"preference", "decision", "lesson", "fix"})
 MOST_NOTES, MOST_CHARS = 100_000, 200
 
+COLD_DAYS = 365
+"""The age from which a note that was never used is proposed, so a note of a yearly task has come up once."""
+
+ALWAYS_LOAD_DAYS = 90
+"""The time after which a standing order that nothing has asked for is named: it costs each session's start."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -99,13 +105,13 @@ def find_over(
         over = (now - end).days if end else -1
         idle = min([(now.date() - day).days for day in use.used_days], default=(now - at).days if at else -1)
         action = TO_DEMOTE if note.always_load else TO_ARCHIVE
-        if note.always_load and at and (now - at).days >= config.always_load_days <= idle:
+        if note.always_load and at and (now - at).days >= ALWAYS_LOAD_DAYS <= idle:
             why = f"always loaded, but neither found nor told for {idle} days"
         elif note.always_load:
             continue
         elif over >= config.over_days:
             why = f"{'superseded' if end == note.superseded_at else 'expired'} for {over} days"
-        elif at and (now - at).days >= config.cold_days <= idle:
+        elif at and (now - at).days >= COLD_DAYS <= idle:
             why = f"{COLD}: not used for {idle} days"
         else:
             continue

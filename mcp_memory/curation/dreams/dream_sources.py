@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_memory.core.core import Core
-from mcp_memory.curation.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import Facts
-from mcp_memory.curation.dreams.recurrence import MOST_CHARS, Recurrence, Said, find_recurring, find_said, is_known
+from mcp_memory.curation.dreams.recurrence import (
+    MIN_DAYS,
+    MOST_CHARS,
+    Recurrence,
+    Said,
+    find_recurring,
+    find_said,
+    is_known,
+)
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import Filters, NoteRecord, NoteState, is_channel
 from mcp_memory.runtime.idle_detector import give_way
@@ -46,7 +53,6 @@ class DreamSources:
         self._index = core.index
         self._uses = core.recall.uses
         self._private = core.config.recall.private_marks
-        self._config = core.config.section("dreams", DreamsConfig)
         self._clock = core.clock
         self._model = core.search.model
         self._vectors: dict[str, NDArray[np.float32]] = {}
@@ -89,7 +95,7 @@ class DreamSources:
             use = used.get(note.id)
             if use is None or note.kind not in PROMOTABLE or note.always_load:
                 continue
-            if len(use.used_days) < self._config.min_days:
+            if len(use.used_days) < MIN_DAYS:
                 continue
             text = " ".join(self._vault.read(note.path).body.split())
             text = f"{note.project}: {text}" if note.project and note.kind != "preference" else text

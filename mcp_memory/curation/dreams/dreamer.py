@@ -28,6 +28,9 @@ from mcp_memory.vault.journals.change_journal import DREAM, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
 
+MOST_PROPOSED = 20
+"""The most proposals of a run, which a person reads in some minutes."""
+
 PROPOSED = "dream-"
 """The prefix of a proposal's id, to distinguish it from ids of notes."""
 _SAID = re.compile(r" \(\[?2\d{3}-.*")
@@ -106,9 +109,9 @@ class Dreamer:
         entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, memory)]
         texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]
         waiting = list[Recurrence]()
-        for one in [one for one in found if one.passes(self.config)][: self.config.most_proposed + len(texts)]:
+        for one in [one for one in found if one.passes][: MOST_PROPOSED + len(texts)]:
             facts, is_sure = _facts(one, "promoted"), 0 < self.config.auto_promote <= one.score and not dry_run
-            if len(waiting) == self.config.most_proposed or self.sources.is_known(one.text, texts):
+            if len(waiting) == MOST_PROPOSED or self.sources.is_known(one.text, texts):
                 continue
             if not is_sure or not await self._promote(one.text, one.section, facts, report, done):
                 waiting.append(one)
@@ -223,7 +226,7 @@ class Dreamer:
         days = {
             note.partition("#")[2]: len(use.used_days) for note, use in uses.items() if note.startswith(f"{MEMORY}#")
         }
-        return list(islice(find_demotions(memory, days, self.memory_lines), self.config.most_proposed))
+        return list(islice(find_demotions(memory, days, self.memory_lines), MOST_PROPOSED))
 
 
 def _facts(one: Recurrence, status: str) -> Facts:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from mcp_memory.comparison.comparison import SAME_IN_REVIEW, Comparison, Cosine, say_the_same
 from mcp_memory.comparison.other_value import NoteText
-from mcp_memory.curation.config import DreamsConfig
 from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import user_sentences
@@ -25,6 +24,15 @@ MOST_CHARS = 300
 
 DOUBT = 0.75
 """The factor by which each further day or different question reduces the doubt. Chosen, not fitted."""
+
+MIN_DAYS = 3
+"""The number of days on which it was said or used: two may be one piece of work."""
+
+MIN_RECALLED, MIN_QUESTIONS = 3, 2
+"""The number of times a note must have been found or given, and of different questions."""
+
+MIN_SCORE = 0.55
+"""The least `1 - DOUBT ** (days + questions)`: three days are .58."""
 
 
 class Said(NamedTuple):
@@ -70,9 +78,11 @@ class Recurrence(NamedTuple):
         """The score, 0 to 1."""
         return round(1 - DOUBT ** (len(self.days) + self.questions), 2)
 
-    def passes(self, gates: DreamsConfig) -> bool:
-        serves = self.recalled >= gates.min_recalled and self.questions >= gates.min_questions
-        return len(self.days) >= gates.min_days and self.score >= gates.min_score and (serves or not self.recalled)
+    @property
+    def passes(self) -> bool:
+        """Return whether it recurs enough to be proposed."""
+        serves = self.recalled >= MIN_RECALLED and self.questions >= MIN_QUESTIONS
+        return len(self.days) >= MIN_DAYS and self.score >= MIN_SCORE and (serves or not self.recalled)
 
 
 def find_said(day: date, source: str, text: str, forgotten: Collection[str]) -> Iterator[Said]:

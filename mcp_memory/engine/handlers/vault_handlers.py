@@ -30,8 +30,8 @@ from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 
 def operations(core: Core) -> dict[str, Operation]:
     return {
-        "changes": Operation(ChangesRequest, partial(changes, core)),
-        "undo": Operation(UndoRequest, partial(undo, core)),
+        "changes": Operation(ChangesRequest, partial(list_changes, core)),
+        "undo": Operation(UndoRequest, partial(undo_changes, core)),
         "adopt": Operation(AdoptRequest, partial(adopt_notes, core)),
         "reindex": Operation(NoArguments, lambda _: core.indexing.sweeper.reindex()),
         "reconcile": Operation(NoArguments, lambda _: core.indexing.sweeper.reconcile()),
@@ -44,14 +44,6 @@ def operations(core: Core) -> dict[str, Operation]:
         "status": Operation(NoArguments, partial(status, core)),
         "jobs": Operation(JobsRequest, lambda wanted: core.background.scheduler.answer(**asdict(wanted))),
     }
-
-
-async def changes(core: Core, request: ChangesRequest) -> Payload:
-    return await list_changes(core, request)
-
-
-async def undo(core: Core, request: UndoRequest) -> Payload:
-    return await undo_changes(core, request)
 
 
 async def erase(core: Core, request: EraseRequest) -> Payload:

@@ -21,7 +21,7 @@ class NoteJournals:
         self.ledger = Ledger(state / "ledger.jsonl")
         self.tombstones = Tombstones(state / "undo")
         self.appends = AppendJournal(state / "recovery")
-        self.changes = ChangeJournal(state, keep_days=kept.undo_days, keep_bytes=kept.undo_bytes)
+        self.changes = ChangeJournal(state, keep_days=kept.undo_days)
 
     def describe(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
         """Describe the traces of a whole note (`entry` is None), also after its file has gone, or of a log entry: a

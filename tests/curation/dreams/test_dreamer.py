@@ -129,7 +129,9 @@ async def test_a_second_machine_with_the_synced_vault_adds_nothing(world: World,
         assert other.read("MEMORY.md") == once["MEMORY.md"]
 
 
-async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_can_be_staged(world: World) -> None:
+async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_can_be_staged(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = world.root.parent / "old"
     old.mkdir()
     for day in (1, 2):
@@ -146,8 +148,8 @@ async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_can_be
         assert [one["text"] for one in (await dream(engine))["proposed"]] == [BERLIN]
         with pytest.raises(InvalidInput):
             await dream(engine, backfill=str(world.state))
-    gates = DreamsConfig(min_questions=0)
-    async with world.engine(dreams=gates) as engine:
+    monkeypatch.setattr("mcp_memory.curation.dreams.recurrence.MIN_QUESTIONS", 0)
+    async with world.engine() as engine:
         assert [one["text"] for one in (await dream(engine))["proposed"]] == [
             "The staging database listens on port 5433."
         ]
