@@ -70,8 +70,7 @@ class Scheduler:
         self.journal = JobJournal(state / "jobs.jsonl")
         self._jobs: dict[str, Job] = {}
         self._retry_at: dict[str, float] = {}
-        self._states: dict[str, JobState] = {}
-        self._known = _read_states(self._file)
+        self._states = _read_states(self._file)  # also of jobs that aren't registered now
         self._one_job = anyio.Lock()
         self._turn = anyio.Semaphore(1, max_value=1)
         self._woken = anyio.Event()
@@ -82,7 +81,7 @@ class Scheduler:
         """Register jobs before `run`. If several jobs are due at once, the job registered first runs first."""
         for job in jobs:
             self._jobs[job.name] = job
-            state = self._states[job.name] = self._known.get(job.name) or JobState(self._now())
+            state = self._states.setdefault(job.name, JobState(self._now()))
             if state.began > state.ended:
                 state.failures, state.result = state.failures + 1, "the daemon ended during the run"
                 state.ended = state.began
@@ -141,7 +140,7 @@ class Scheduler:
         """Remove the runs and results that name one of these files, also of a job under way. Blocking. Raises
         StorageFailed."""
         self.journal.erase(paths)
-        for state in (*self._known.values(), *self._states.values()):
+        for state in self._states.values():
             if self.journal.names_erased(state.result):
                 state.result = None
         self._write_states()
@@ -181,7 +180,8 @@ class Scheduler:
     @property
     def troubles(self) -> Mapping[str, str]:
         """Return why jobs keep failing, by job."""
-        return {name: state.result or "" for name, state in self._states.items() if state.failures >= KEEPS_FAILING}
+        states = {name: self._states[name] for name in self._jobs}
+        return {name: state.result or "" for name, state in states.items() if state.failures >= KEEPS_FAILING}
 
     def facts(self, name: str) -> dict[str, Any]:
         """Return facts about a job, for people; times in ISO 8601 in UTC, `next_s` in seconds."""
@@ -279,11 +279,11 @@ class Scheduler:
         return min(LATEST_RETRY_S, RETRY_S * 2.0 ** min(failures - 1, 20))
 
     async def _save(self) -> None:
-        """Save all states, also those of jobs that aren't registered now. Raises StorageFailed, DeadlineExceeded."""
+        """Save all states. Raises StorageFailed, DeadlineExceeded."""
         await in_thread(self._write_states, deadline_s=10, what="the state of jobs")
 
     def _write_states(self) -> None:
-        states = {name: asdict(state) for name, state in {**self._known, **self._states}.items()}
+        states = {name: asdict(state) for name, state in self._states.items()}
         with naming_the_cause(str(self._file)):
             replace_file(self._file, json.dumps(states, indent=1).encode())
 
