@@ -60,16 +60,18 @@ class Eraser:
 
     async def plan(self, path: NotePath, entry: str | None) -> Erasure:
         """Describe what an erasure would do. Raises NotFound, Refused for a note in a read-only source."""
-        return await in_thread(lambda: self._plan(path, entry), what="looking at the note")
+        return await in_thread(lambda: self._plan(self._look_at(path, entry)), what="looking at the note")
 
     async def erase(self, path: NotePath, entry: str | None) -> Erasure:
         """Erase the text and return what was done. Raises the errors of `plan`, and StorageFailed, or
         PreconditionFailed if another program writes to the file. Part of the erasure may then be done, and the same
         call does the rest."""
         planned = await self.plan(path, entry)
-        for candidate in await in_thread(lambda: self._waiting(path, entry), what="looking for candidates"):
-            await self.erase(candidate, None)
-        erased = await in_thread(lambda: self._erase(path, entry), what="erasing")
+        note = await in_thread(lambda: self._look_at(path, entry), what="looking at the note")
+        for copies in self._copies:
+            for candidate in await in_thread(lambda copies=copies: copies.waiting(note), what="looking for candidates"):
+                await self.erase(candidate, None)
+        erased = await in_thread(lambda: self._erase(note), what="erasing")
         await in_thread(lambda: self._index.put_conflicts(dict.fromkeys(erased), ()), what="cleaning the index")
         for file in erased:
             if await in_thread(lambda file=file: self._vault.is_gone(file), deadline_s=30, what="looking at the file"):
@@ -95,10 +97,15 @@ class Eraser:
                 await in_thread(self._vault.backend.settle, what="looking again at displaced files")
         return sorted(left)
 
-    def _plan(self, path: NotePath, entry: str | None) -> Erasure:
+    def _look_at(self, path: NotePath, entry: str | None) -> ErasedText:
+        """Raises Refused for a note in a read-only source."""
         if path.startswith("@"):
             raise Refused(f"{path} belongs to a read-only source", hint="erase it where it comes from")
-        holders, ids = self._holders(path, entry), self._ids(path, entry)
+        return ErasedText.of(path, entry, self._ids(path, entry), self._vault.find(path))
+
+    def _plan(self, note: ErasedText) -> Erasure:
+        path, entry, ids = note.path, note.entry, note.ids
+        holders = self._holders(path, entry)
         traces = self._vault.journals.describe(path, entry, ids)
         if runs := self._runs.runs_mentioning(ids):
             traces.append(f"the journal of {counted(len(runs), 'compaction')}, which can't be undone then")
@@ -108,24 +115,23 @@ class Eraser:
         erased = [f"entry {entry} in {holder}" if entry else f"the file {holder}" for holder in holders]
         pages = self._our_pages(path, ids)
         erased += [f"the page {page}: mcp-memory topics compact makes it anew" for page in pages]
-        text = self._text(path, entry, ids)
-        erased += [line for copies in self._copies for line in copies.describe(text)]
-        if lines := self._scheduler.journal.count_naming(self._known_paths(path, entry, ids)):
+        erased += [line for copies in self._copies for line in copies.describe(note)]
+        if lines := self._scheduler.journal.count_naming(self._known_paths(note)):
             erased.append(f"in the journal of jobs: {counted(lines, 'run')}")
         erased += [*traces, *(["its rows and vectors in the index"] if holders else [])]
         erased += [f"a damaged index that was kept aside: {file.name}" for file in self._set_aside()]
-        return Erasure(path, entry, erased, list(self._beyond(path, entry, holders, ids)))
+        return Erasure(path, entry, erased, list(self._beyond(note, holders)))
 
-    def _erase(self, path: NotePath, entry: str | None) -> list[NotePath]:
+    def _erase(self, note: ErasedText) -> list[NotePath]:
         """The files that were changed or are gone. Traces are erased last: as long as a trace is left, `plan` finds the
         rest."""
         self._recall.uses.drop_questions()  # they may repeat the note; first, because this may fail
-        holders, ids = self._holders(path, entry), self._ids(path, entry)
+        path, entry, ids = note.path, note.entry, note.ids
+        holders = self._holders(path, entry)
         pages = self._our_pages(path, ids)
         relating = self._pages_relating_to(pages)
-        text = self._text(path, entry, ids)
-        self._scheduler.erase(self._known_paths(path, entry, ids))
-        quoting = [file for copies in self._copies for file in copies.erase(text)]
+        self._scheduler.erase(self._known_paths(note))
+        quoting = [file for copies in self._copies for file in copies.erase(note)]
         for page in relating:
             file = self._vault.read(page)
             self._vault.filing.write_page(page, with_related_section(file.text, "").encode(), file.record.etag)
@@ -142,16 +148,9 @@ class Eraser:
             file.unlink(missing_ok=True)
         return [*pages, *relating, *holders, *quoting]
 
-    def _text(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> ErasedText:
-        return ErasedText.of(path, entry, ids, self._vault.find(path))
-
-    def _waiting(self, path: NotePath, entry: str | None) -> list[NotePath]:
-        text = self._text(path, entry, self._ids(path, entry))
-        return [file for copies in self._copies for file in copies.waiting(text)]
-
-    def _known_paths(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> set[NotePath]:
+    def _known_paths(self, note: ErasedText) -> set[NotePath]:
         """Return every path that the whole note has had, because the paths contain words of it."""
-        return set() if entry else {path, *self._vault.ledger.paths_of(ids)}
+        return set() if note.entry else {note.path, *self._vault.ledger.paths_of(note.ids)}
 
     def _our_pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
         """The pages as we wrote them, which may quote the note."""
@@ -216,10 +215,8 @@ class Eraser:
     def _set_aside(self) -> list[Path]:
         return sorted(self._index_folder.glob("*.corrupt-*"))
 
-    def _beyond(
-        self, path: NotePath, entry: str | None, holders: Sequence[NotePath], ids: Collection[NoteId]
-    ) -> Iterator[str]:
-        root = self._root
+    def _beyond(self, note: ErasedText, holders: Sequence[NotePath]) -> Iterator[str]:
+        path, entry, root = note.path, note.entry, self._root
         file = None if entry else self._vault.find(path)
         for copy, etag in self._writer.indexed_etags.items():
             if file and etag == file.record.etag and copy not in holders:
@@ -233,12 +230,11 @@ class Eraser:
             yield self._describe_temporary(left.path)
         for folder in _topic_folders(path):
             yield f"the name of the folder {folder}, which may use its words: mcp-memory topics compact renames it"
-        for page in self._pages(path, ids):
+        for page in self._pages(path, note.ids):
             if not self._vault.filing.is_as_we_wrote(self._vault.read(page)):
                 yield f"the page {page}, which you edited: look at it"
-        text = self._text(path, entry, ids)
         for copies in self._copies:
-            yield from copies.beyond(text)
+            yield from copies.beyond(note)
         linking = {link.source for link in self._index.links_to(path)[0]} - {path}
         if linking and not entry:
             yield f"links with its file's name in {', '.join(sorted(linking)[:5])}: mcp-memory links --check names them"
