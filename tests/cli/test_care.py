@@ -91,9 +91,7 @@ def test_fix_through_the_daemon_puts_back_what_was_overwritten(served: Place):
     assert b"Mended the weir" in log.read_bytes()
 
 
-@pytest.mark.parametrize(
-    "operation", ["accept", "adopt", "compact", "doctor", "erase", "fix", "lost", "recover"]
-)
+@pytest.mark.parametrize("operation", ["accept", "adopt", "compact", "doctor", "erase", "fix", "recover"])
 def test_no_agent_decides_for_a_person(served: Place, operation: str):
     agent = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="agent")
     with pytest.raises(Refused, match="for a person"):

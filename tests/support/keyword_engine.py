@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,14 +14,16 @@ from mcp_memory.library.answers import VaultStatus
 from mcp_memory.models import Receipt, SearchResult
 from mcp_memory.runs.journal import RunJournal
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
+from mcp_memory.vault.vault import Vault
 
 
 class KeywordEngine:
     """Everything but the four verbs, and what people ask for, goes to the engine as it is."""
 
-    def __init__(self, engine: Engine, state: Path | None = None) -> None:
+    def __init__(self, engine: Engine, state: Path | None = None, vault: Callable[[], Vault] | None = None) -> None:
         self.engine = engine
         self.state = state
+        self.vault = vault
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.engine, name)
@@ -76,7 +79,9 @@ class KeywordEngine:
         return (await self.engine.perform("adopt", {"path": path, "revoke": True, **rest}))["returned"]
 
     async def lost(self) -> list[dict[str, Any]]:
-        return (await self.engine.perform("lost", {}))["lost"]
+        """The entries that were added to shared files and are gone, by what is on disk."""
+        assert self.vault
+        return [{"id": one.id, "why": one.why, "text": one.text} for one in self.vault().shared.compare()]
 
     async def conflicts(self) -> list[dict[str, Any]]:
         """The open ones, looked for now, the latest first."""

@@ -61,7 +61,7 @@ class World:
         config = EngineConfig(self.root, self.state, self.models, features=of_features, **settings)
         async with open_engine(config, watch=watching, clock=self.clock) as engine:
             await engine.settled()
-            yield KeywordEngine(engine, self.state)
+            yield KeywordEngine(engine, self.state, self.vault)
 
     def vault(self, **sources: Path) -> Vault:
         """The vault without an engine, of which no other writer knows."""

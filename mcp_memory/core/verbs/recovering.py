@@ -8,16 +8,12 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.shared.lost_entries import LostEntry
 
 
-async def find_lost_entries(core: Core) -> list[LostEntry]:
-    """Return the lost entries."""
-    return await in_thread(core.vault.shared.compare, deadline_s=60, what="comparing shared files")
-
-
 async def recover(core: Core, wanted: Sequence[str], *, dismiss: bool = False) -> list[LostEntry]:
     """Add the lost entries with these ids or paths again, oldest first, or ignore them from now on.
 
     Raises NotFound for a name that no lost entry has, and the errors of an append."""
-    lost = [entry for entry in await find_lost_entries(core) if not {entry.id, entry.added.path}.isdisjoint(wanted)]
+    gone = await in_thread(core.vault.shared.compare, deadline_s=60, what="comparing shared files")
+    lost = [entry for entry in gone if not {entry.id, entry.added.path}.isdisjoint(wanted)]
     known = {name for entry in lost for name in (entry.id, entry.added.path)}
     if unknown := [name for name in wanted if name not in known]:
         raise NotFound(f"no lost entry {unknown[0]}", hint="mcp-memory doctor lists them")

@@ -20,7 +20,7 @@ from mcp_memory.core.requests import (
 from mcp_memory.core.serializers import Payload, lost_payload
 from mcp_memory.core.verbs.adopting import adopt, give_back
 from mcp_memory.core.verbs.erasing import Eraser
-from mcp_memory.core.verbs.recovering import find_lost_entries, recover
+from mcp_memory.core.verbs.recovering import recover
 from mcp_memory.core.verbs.vault_status import describe_vault
 from mcp_memory.engine.diagnosis.doctor import examine, fix
 from mcp_memory.engine.history.change_history import list_changes
@@ -38,7 +38,6 @@ def operations(core: Core) -> dict[str, Operation]:
         "accept": Operation(NoArguments, partial(accept, core)),
         "doctor": Operation(NoArguments, partial(doctor, core)),
         "fix": Operation(NoArguments, partial(repair, core)),
-        "lost": Operation(NoArguments, partial(lost, core)),
         "recover": Operation(RecoverRequest, partial(recover_entries, core)),
         "erase": Operation(EraseRequest, partial(erase, core)),
         "status": Operation(NoArguments, partial(status, core)),
@@ -70,11 +69,6 @@ async def doctor(core: Core, _: NoArguments) -> Payload:
 
 async def repair(core: Core, _: NoArguments) -> Payload:
     return {"done": await fix(core)}
-
-
-async def lost(core: Core, _: NoArguments) -> Payload:
-    found = sorted(await find_lost_entries(core), key=lambda entry: -entry.added.at)
-    return {"lost": list(map(lost_payload, found))}
 
 
 async def recover_entries(core: Core, request: RecoverRequest) -> Payload:
