@@ -131,14 +131,16 @@ class Searcher:
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
         words = await self._words_of(asked)
-        for attempt in range(TRIES):
+        attempt = 0
+        while True:
             found = await self._retrievers.gather(
                 text, words, filters, mode, is_repeat=attempt > 0, embedder=self._model.at_hand,
                 without_model=self._model.reason,
             )  # fmt: skip
             rows = self._rows_of(found)
             best, whole, checked = await self._best(asked, rows, max(limit, TOGETHER), filters, found)
-            if whole:  # otherwise rows that were found have been replaced meanwhile
+            attempt += 1
+            if whole or attempt == TRIES:  # otherwise rows that were found have been replaced meanwhile
                 break
         if checked.is_stale and self._freshness:
             self._freshness.request_sweep()

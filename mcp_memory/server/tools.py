@@ -87,8 +87,8 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         annotations: ToolAnnotations,
         *,
         own: Sequence[RequestField] = (),
-        schema: Mapping[str, Any] | None = None,
-        meta: Mapping[str, Any] | None = None,
+        schema: dict[str, Any] | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> None:
         """Add a tool with its `own` arguments, and those fields of its request that agents are offered."""
         offered = [*own, *(field for field in fields_of(request) if field.about)]
@@ -96,10 +96,10 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
             name=work.__name__,
             description=cleandoc(work.__doc__ or ""),
             parameters=input_schema(offered, engine.facts),
-            output_schema=schema and dict(schema),
+            output_schema=schema,
             annotations=annotations,
             icons=[ICON],
-            meta=meta and dict(meta),
+            meta=meta,
             fields=offered,
             facts=engine.facts,
             answer=partial(work, engine),

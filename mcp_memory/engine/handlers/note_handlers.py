@@ -77,7 +77,7 @@ async def search(core: Core, request: SearchRequest) -> Payload:
 
 async def recall(core: Core, request: RecallRequest) -> Payload:
     """Return the text, and the lines of notes that it shows whole, as path → numbers."""
-    recalled, lines = await recalling.recall(core, request), dict[NotePath, list[int]]()
+    recalled, lines = await recalling.recall(core, request), dict[str, list[int]]()
     for path, number in sorted(recalled.lines):
         lines.setdefault(path, []).append(number)
     return {"text": recalled.text, "lines": lines}
