@@ -96,10 +96,9 @@ def load(
     tree["kinds"] = fill_in(tree.get("kinds", {}), SHIPPED_KINDS)
     tree["recall"] = {**raw.table("recall"), "phases": fill_in(raw.table("recall").get("phases", {}), SHIPPED_PHASES)}
     settings: Settings = build_dataclass(Settings, tree, "", raw.origin, skip=_ORIGIN, others=features)
-    settings = replace(settings, features=features)
     path = Path(raw.file) if raw.file else None
-    vault = replace(settings.vault, sources=_sources(settings, path))
-    settings = replace(settings, vault=vault, file=path, environ=dict(environ))
+    vault = replace(settings.vault, sources=_sources(settings.vault, path))
+    settings = replace(settings, vault=vault, features=features, file=path, environ=dict(environ))
     check_limits(as_tree(settings), raw.origin)
     vault_folder(settings.vault.path)  # raises ConfigInvalid
     _check_daemon(settings.daemon)
@@ -139,10 +138,10 @@ def as_tree(settings: Settings) -> dict[str, Any]:
     return tree | {name: to_plain(settings.section(name, kind)) for name, kind in read_sections().items()}
 
 
-def _sources(settings: Settings, file: Path | None) -> dict[str, str]:
+def _sources(vault: VaultConfig, file: Path | None) -> dict[str, str]:
     """Return the sources' folders, with `~` expanded. A relative folder is beside the configuration file."""
     # Unlike Path.expanduser, this one never raises: for an unknown user, the folder is just missing.
-    folders = {name: Path(os.path.expanduser(folder)) for name, folder in settings.vault.sources.items()}  # noqa: PTH111 -- raises nothing
+    folders = {name: Path(os.path.expanduser(folder)) for name, folder in vault.sources.items()}  # noqa: PTH111 -- raises nothing
     return {
         name: str(folder if folder.is_absolute() or not file else file.absolute().parent / folder)
         for name, folder in folders.items()
