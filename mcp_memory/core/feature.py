@@ -17,11 +17,13 @@ from mcp_memory.vault.note_file import NoteFile, find_entry
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A request, and the function that answers it. `is_foreground`: somebody waits, so background work pauses."""
+    """A request, and the function that answers it. `is_foreground`: somebody waits, so background work pauses.
+    `to_payload` turns the answer into JSON values, if it isn't made of them."""
 
     request: type[Any]
-    answer: Callable[[Any], Awaitable[Payload]]
+    answer: Callable[[Any], Awaitable[Any]]
     is_foreground: bool = False
+    to_payload: Callable[[Any], Payload] | None = None
 
 
 @dataclass(frozen=True, slots=True)

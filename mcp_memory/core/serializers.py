@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from mcp_memory.models import Hit, NoteRecord, NoteState, Receipt, SearchResult, Status
+from mcp_memory.recall.answer import RecalledText
 from mcp_memory.recall.note_list import client_of
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.vault.journals.tombstones import Tombstone
@@ -45,6 +46,14 @@ def search_payload(result: SearchResult) -> Payload:
     if any(hit.explain is not None for hit in result.hits):
         payload["signs"] = {name: round(value, 3) for name, value in result.signs.items()}
     return visible_in(payload)
+
+
+def recall_payload(recalled: RecalledText) -> Payload:
+    """The text, and the lines of notes that it shows whole, as path → numbers."""
+    lines = dict[str, list[int]]()
+    for path, number in sorted(recalled.lines):
+        lines.setdefault(path, []).append(number)
+    return {"text": recalled.text, "lines": lines}
 
 
 def _hit_payload(hit: Hit) -> Payload:

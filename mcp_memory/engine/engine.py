@@ -78,11 +78,12 @@ class Engine:
         at_work = self._core.background.idle_detector.serving() if chosen.is_foreground else nullcontext()
         with acting(_named_in(request, caller)), at_work:
             try:
-                return await chosen.answer(request)
+                answer = await chosen.answer(request)
             except IndexReplaced:
                 if not chosen.is_foreground:
                     raise
-                return await chosen.answer(request)
+                answer = await chosen.answer(request)
+        return chosen.to_payload(answer) if chosen.to_payload else answer
 
     async def settled(self) -> None:
         """Return once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""

@@ -130,7 +130,8 @@ class Searcher:
         which may need no memory; each passage gets its relevance. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
-        words = await self._words_of(asked)
+        split = partial(terms, asked)
+        words = split() if len(asked) <= SHORT_CHARS else await self._retrievers.run(split, "reading words")
         attempt = 0
         while True:
             found = await self._retrievers.gather(
@@ -161,21 +162,11 @@ class Searcher:
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
         return RankedList(tuple(ranked), sure, signs, degraded, tuple(checked.remarks))
 
-    async def _words_of(self, asked: str) -> list[str]:
-        """Return the words to search for. A worker thread splits a long question."""
-        if len(asked) <= SHORT_CHARS:
-            return terms(asked)
-        return await self._retrievers.run(partial(terms, asked), "reading words")
-
     def _rows_of(self, found: RetrievedRows) -> RetrieverRows:
         keywords, dense = found.keywords or KeywordRows(), found.dense or ScoredRows()
-        return RetrieverRows(
-            keywords.lexical,
-            keywords.section,
-            dense,
-            dense_is_full=len(dense) >= self._config.retrievers.candidates,
-            ceiling=ceiling(keywords.frequencies.values(), keywords.chunks),
-        )
+        dense_is_full = len(dense) >= self._config.retrievers.candidates
+        highest = ceiling(keywords.frequencies.values(), keywords.chunks)
+        return RetrieverRows(keywords.lexical, keywords.section, dense, dense_is_full, highest)
 
     async def remark(self, ranking: RankedList, filters: Filters) -> str | None:
         """Remark that an answer is weak, or which filter excluded everything."""

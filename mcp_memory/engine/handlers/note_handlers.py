@@ -29,6 +29,7 @@ from mcp_memory.core.serializers import (
     chain_payload,
     forgotten_payload,
     listed_payload,
+    recall_payload,
     receipt_payload,
     search_payload,
     tombstone_payload,
@@ -56,9 +57,15 @@ CHAIN_S = 60.0
 
 def operations(core: Core) -> dict[str, Operation]:
     return {
-        "search": Operation(SearchRequest, partial(search, core), is_foreground=True),
-        "recall": Operation(RecallRequest, partial(recall, core), is_foreground=True),
-        "append": Operation(AppendRequest, partial(append, core), is_foreground=True),
+        "search": Operation(
+            SearchRequest, partial(searching.search, core), is_foreground=True, to_payload=search_payload
+        ),
+        "recall": Operation(
+            RecallRequest, partial(recalling.recall, core), is_foreground=True, to_payload=recall_payload
+        ),
+        "append": Operation(
+            AppendRequest, partial(storing.append, core), is_foreground=True, to_payload=receipt_payload
+        ),
         "update": Operation(UpdateRequest, partial(update, core), is_foreground=True),
         "forget": Operation(ForgetRequest, partial(forget, core), is_foreground=True),
         "restore": Operation(RestoreRequest, partial(restore, core), is_foreground=True),
@@ -69,22 +76,6 @@ def operations(core: Core) -> dict[str, Operation]:
         "restore_all": Operation(ForgottenRequest, partial(restore_all, core)),
         "history": Operation(TargetRequest, partial(history, core)),
     }
-
-
-async def search(core: Core, request: SearchRequest) -> Payload:
-    return search_payload(await searching.search(core, request))
-
-
-async def recall(core: Core, request: RecallRequest) -> Payload:
-    """Return the text, and the lines of notes that it shows whole, as path → numbers."""
-    recalled, lines = await recalling.recall(core, request), dict[str, list[int]]()
-    for path, number in sorted(recalled.lines):
-        lines.setdefault(path, []).append(number)
-    return {"text": recalled.text, "lines": lines}
-
-
-async def append(core: Core, request: AppendRequest) -> Payload:
-    return receipt_payload(await storing.append(core, request))
 
 
 async def update(core: Core, request: UpdateRequest) -> Payload:
