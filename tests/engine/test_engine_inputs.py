@@ -100,7 +100,7 @@ SECRET = "-----BEGIN RSA PRIVATE KEY-----\nMIIE" + string.ascii_letters + "\n---
         ({"content": "\ud800"}, InvalidInput, "surrogate"),
         ({"content": SECRET}, Refused, "secret"), ({"title": SECRET}, McpMemoryError, ""),
         ({"kind": "fixx"}, InvalidInput, "fix"),
-        ({"tags": ["a\nb"]}, InvalidInput, "tag"), ({"title": "\n"}, InvalidInput, "title is empty"),
+        ({"tags": ["a\nb"]}, InvalidInput, "tag"),
         ({"title": "a\nb"}, InvalidInput, "title"), ({"expires": "soon"}, InvalidInput, "expires: not a date"),
         ({"supersedes": "01NONE"}, NotFound, "01NONE"), ({"supersedes": "\ud800"}, NotFound, ""),
         ({"project": "\ud800"}, InvalidInput, "project"), ({"session": "a\0"}, InvalidInput, "session"),
