@@ -112,7 +112,6 @@ async def test_links_are_named_where_they_lead_to_a_note_and_stay_inside_the_mar
         ("secret.txt", NotFound), ("private/diary.md", NotFound), ("node_modules/x.md", NotFound),
         ("folder.md", PathRefused),
         ("\ud800.md", PathRefused), ("a\0.md", PathRefused), ("@team/x.md", NotFound),
-        (" ", InvalidInput),
     ],
 )  # fmt: skip
 async def test_only_notes_are_read(world: World, path: str, error: type[Exception]) -> None:
