@@ -177,7 +177,7 @@ class EngineSession:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise InvalidInput("this session is closed", hint="open it again")
+            raise InvalidInput("this memory is closed", hint="open it again: Memory.open(vault)")
 
     def _ask_own(self, operation: str, arguments: Mapping[str, Any], *, client: str, deadline_s: float) -> Any:
         with self._lock:
