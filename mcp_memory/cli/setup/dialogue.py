@@ -18,14 +18,13 @@ from mcp_memory.errors import McpMemoryError
 @dataclass
 class Dialogue:
     """A dialogue with the person. With `--json` it prints nothing; `report` has what was found and done. With `preview`
-    nothing is agreed to. Without `diffs` it only names the files."""
+    nothing is agreed to."""
 
     cli: CommandContext
     yes: bool
     preview: bool
     report: dict[str, Any] = field(default_factory=dict[str, Any])
     has_failed: bool = False
-    diffs: bool = True
 
     def say(self, text: str, *, indent: int = 2) -> None:
         """Print a paragraph that fits the terminal, if there is one."""

@@ -71,8 +71,6 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
     for change in plan.changes:
         config_files.check(change)
     dialogue.say(f"{title}: to be connected")
-    if dialogue.diffs and not dialogue.cli.as_json and not dialogue.yes:
-        show_diff(plan)
     for change in plan.changes:
         dialogue.say(f"{short_path(change.file)}: {', '.join(change.what)}", indent=4)
     agreed = partial(dialogue.agree, f"Connect {TITLES[client]} by these changes?", partial(show_diff, plan))

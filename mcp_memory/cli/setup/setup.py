@@ -1,4 +1,4 @@
-"""The setup command: connects the clients, brings in what is known already, and shows that it works."""
+"""The setup command: connects the clients, and brings in what is known already."""
 
 import sys
 from collections.abc import Sequence
@@ -22,7 +22,6 @@ from mcp_memory.cli.notes.changes import NOT_DONE
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.sessions.transcripts import capture_files
 from mcp_memory.cli.setup.dialogue import Dialogue
-from mcp_memory.cli.setup.first_question import ask_first_question
 from mcp_memory.cli.setup.found_clients import connect_clients
 from mcp_memory.cli.transfer.importing import import_notes
 from mcp_memory.daemon import launch
@@ -47,19 +46,11 @@ busy."""
 )
 @click.option("--no-past", is_flag=True, help="Skip past sessions and the clients' own memories.")
 @click.option("--dry-run", is_flag=True, help="Only show what was found and what would change.")
-@click.option("--diff", "diffs", is_flag=True, help="Show the changes to files line by line.")
 @click.option("--yes", is_flag=True, help="Answer yes to every question.")
 @command_options
-def setup(
-    cli: CommandContext,
-    only: tuple[str, ...],
-    no_past: bool,
-    dry_run: bool,
-    diffs: bool,
-    yes: bool,
-) -> None:
-    """Set up memory, step by step: start the daemon, connect the clients on this machine, import past sessions and the
-    clients' own memories, and ask a first question.
+def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bool, yes: bool) -> None:
+    """Set up memory, step by step: start the daemon, connect the clients on this machine, and import past sessions and
+    the clients' own memories.
 
     Each step shows what it found and asks before it changes anything; `d` shows a client's files as a diff. For Codex,
     this includes trusting our hooks. You can run it again at any time; it reports finished steps and skips them.
@@ -71,7 +62,6 @@ def setup(
     mcp-memory setup --dry-run"""
     dialogue = Dialogue(cli, yes, preview=dry_run or not (yes or (sys.stdin.isatty() and not cli.as_json)))
     settings, dialogue.report["dry_run"] = cli.settings, dialogue.preview
-    dialogue.diffs = diffs
     try:
         connected = _take_steps(dialogue, settings, only, has_past=not no_past)
     except (click.Abort, KeyboardInterrupt):
@@ -87,23 +77,21 @@ def setup(
 
 
 def _take_steps(dialogue: Dialogue, settings: Settings, only: Sequence[str], *, has_past: bool) -> Sequence[str]:
-    """Take the five steps. Returns the connected clients."""
-    dialogue.head("1 of 5  The vault and its daemon")
+    """Take the four steps. Returns the connected clients."""
+    dialogue.head("1 of 4  The vault and its daemon")
     _start(dialogue, settings)
-    dialogue.head("2 of 5  Your agents")
+    dialogue.head("2 of 4  Your agents")
     connected = connect_clients(dialogue, settings, only)
-    dialogue.head("3 of 5  Past sessions")
+    dialogue.head("3 of 4  Past sessions")
     if has_past and settings.capture.enabled:
         _capture(dialogue, settings)
     else:
         dialogue.say("left alone: recording is switched off" if has_past else "left alone")
-    dialogue.head("4 of 5  What your agents remember themselves")
+    dialogue.head("4 of 4  What your agents remember themselves")
     if has_past:
         _import(dialogue, settings)
     else:
         dialogue.say("left alone")
-    dialogue.head("5 of 5  A first question")
-    _ask(dialogue)
     return connected
 
 
@@ -111,7 +99,7 @@ def _why_nothing(dialogue: Dialogue) -> str:
     """Return why a setup without a terminal changed nothing, and what to do."""
     if all(row["state"] == "not found" for row in dialogue.report["clients"]):
         return "no client was found: install one and run this again, or see mcp-memory install generic"
-    return "there is no terminal to ask on: pass --yes (--diff shows each line)"
+    return "there is no terminal to ask on: pass --yes"
 
 
 def _start(dialogue: Dialogue, settings: Settings) -> None:
@@ -202,17 +190,6 @@ def _find_sessions(settings: Settings) -> tuple[int, list[str], int]:
     return len(sizes), unread, sum(sizes)
 
 
-def _ask(dialogue: Dialogue) -> None:
-    answered = dialogue.report["question"] = None if dialogue.preview else ask_first_question(dialogue.cli)
-    if answered:
-        dialogue.say(f"> {answered['question']}")
-        dialogue.say(" ".join(answered["text"].split()), indent=4)
-        dialogue.say(f"from {answered['path']}:{answered['line']}", indent=4)
-    else:
-        nothing = "Nothing is stored yet that memory could be asked for. With example notes: mcp-memory demo"
-        dialogue.say("would be asked of what is stored by then" if dialogue.preview else nothing)
-
-
 def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -> None:
     """Print what happens by itself, and how to switch each part off."""
     told = [TITLES[client] for client in connected if CLIENTS[client].hooks]
@@ -241,3 +218,4 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
     dialogue.say(f"Settings go into {file}: mcp-memory config default explains each", indent=0)
     dialogue.say("To disconnect a client: mcp-memory uninstall CLIENT", indent=0)
     dialogue.say("Try it: tell an agent something to remember, and ask another one for it.", indent=0)
+    dialogue.say("With example notes: mcp-memory demo", indent=0)
