@@ -7,7 +7,6 @@ import asyncio
 import errno
 import logging
 import resource
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +17,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mcp_memory.server.client_limits import RESERVED
 
 log = logging.getLogger(__name__)
-
-SELDOM_S = 60.0
-"""The time between two log lines about the same kind of trouble, so that a flood of requests doesn't flood the log."""
 
 RESERVE = 16
 """The number of connections that are reserved for your own programs, at most a quarter of all."""
@@ -65,38 +61,19 @@ class ConnectionLimits:
         self.patience_s = patience_s
         self.draining = False
         self.waiting: dict[LimitedConnection, None] = {}
-        self.full = RateLimitedLog(f"more than {most} connections: the longest idle one was closed")
-        self.busy = RateLimitedLog(f"{most} connections are all being worked on: a new one was turned away")
-        self.exhausted = RateLimitedLog("no file descriptor or memory is left for a new connection: it waits")
-        self.slow = RateLimitedLog(f"a request or answer was cut off after {patience_s:g} s")
 
     def complain(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Handle an exception of the event loop, whose own handler logs a traceback for each connection that it can't
         accept. The text after a bracket in a message is cut off, because arguments may quote a note."""
         error, message = context.get("exception"), context["message"].partition("(")[0]
         if isinstance(error, OSError) and error.errno in EXHAUSTED:
-            self.exhausted.say()
+            log.warning("no file descriptor or memory is left for a new connection: it waits")
         elif not (isinstance(error, ValueError) and message.endswith(RETRIED_ACCEPT)):
             log.error("%s", message, exc_info=error)
 
     def protocol(self) -> type[asyncio.Protocol]:
         """Return the class for `uvicorn.Config(http=…)`, which makes one object for each connection."""
         return type("LimitedConnection", (LimitedConnection,), {"shared": self})
-
-
-class RateLimitedLog:
-    """Logs a frequent warning at most once a minute, with its count."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._times = 0
-        self._silent_until_s = 0.0
-
-    def say(self) -> None:
-        self._times += 1
-        if time.monotonic() >= self._silent_until_s:
-            log.warning("%s (%d times since the last such line)", self._text, self._times)
-            self._times, self._silent_until_s = 0, time.monotonic() + SELDOM_S
 
 
 class WatchedFlow(FlowControl):
@@ -203,7 +180,7 @@ class LimitedConnection(H11Protocol):
         return self.conn.their_state is h11.SEND_BODY
 
     def _cut(self) -> None:
-        self.shared.slow.say()
+        log.warning("a request or answer was cut off after %g s", self.shared.patience_s)
         self.transport.abort()
 
     def _make_room(self) -> bool:
@@ -212,9 +189,9 @@ class LimitedConnection(H11Protocol):
         if longest := next(iter(self.shared.waiting), None):
             del self.shared.waiting[longest]
             longest.transport.abort()
-            self.shared.full.say()
+            log.warning("more than %d connections: the longest idle one was closed", self.shared.most)
             return True
         self.transport.write(TURNED_AWAY)
         self.transport.close()
-        self.shared.busy.say()
+        log.warning("%d connections are all being worked on: a new one was turned away", self.shared.most)
         return False

