@@ -55,7 +55,7 @@ def refuse_installed_plugin(client: str, where: ClientPaths, entry: Mapping[str,
 
 
 def _claude_code(where: ClientPaths) -> InstalledPlugin | None:
-    layers = [layer for layer in ClaudeSettings.read(where).layers if not layer.managed]
+    layers = ClaudeSettings.read(where).layers
     deciding = {key: layer for layer in layers for key in table_at(layer.values, "enabledPlugins")}
     folder = CLIENTS["claude-code"].folder(where)
     installed = table_at(read_table(folder / "plugins" / "installed_plugins.json"), "plugins")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import datetime
 from pathlib import Path
@@ -33,17 +34,18 @@ def _install(settings: Settings, client: str) -> InstallPlan:
     return plan
 
 
-def test_what_switches_memory_off_is_said(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By yourself, or by an organization: the files are written, and do nothing."""
-    managed = tmp_path / "managed.json"
-    managed.write_text('{"hooksConfig": {"enabled": false}, "mcp": {"excluded": ["memory"]}}')
-    monkeypatch.setenv("GEMINI_CLI_SYSTEM_SETTINGS_PATH", str(managed))
-    own = tmp_path / "home" / ".claude" / "settings.json"
-    own.parent.mkdir()
-    own.write_text('{"disableAllHooks": true, "deniedMcpServers": [{"serverName": "memory"}]}')
+def test_what_switches_memory_off_is_said(settings: Settings, tmp_path: Path) -> None:
+    """The files are written, and do nothing."""
+    gemini, claude = (tmp_path / "home" / name for name in (".gemini/settings.json", ".claude/settings.json"))
+    for file in (gemini, claude):
+        file.parent.mkdir()
+    gemini.write_text('{"hooksConfig": {"enabled": false}, "mcp": {"excluded": ["memory"]}}')
+    claude.write_text('{"disableAllHooks": true}')
+    off_here = {"projects": {str(tmp_path): {"disabledMcpServers": ["memory"]}}}
+    (config := tmp_path / "home/.claude.json").write_text(json.dumps(off_here))
     for client, server, hooks in (
-        ("gemini", f"mcp.allowed or mcp.excluded in {managed}", f"hooksConfig.enabled = false in {managed}"),
-        ("claude-code", f"deniedMcpServers in {own}", f"disableAllHooks in {own}"),
+        ("gemini", f"mcp.allowed or mcp.excluded in {gemini}", f"hooksConfig.enabled = false in {gemini}"),
+        ("claude-code", f"it is switched off for this folder in {config}", f"disableAllHooks in {claude}"),
     ):
         steps = _install(settings, client).next_steps
         assert any(step.endswith(f"won't use the server: {server}") for step in steps)

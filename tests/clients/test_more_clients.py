@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from mcp_memory.integrations.clients import CLIENTS
 from tests.clients.agents import FAIL, FIX, ORDER, Agent, Conversation, doctored, repository
@@ -90,15 +89,8 @@ def test_gemini_cli(served: Machine, gemini: GeminiStub) -> None:
 
         text = settings.read_text()
         settings.write_text(text.replace("{", '{"hooksConfig": {"enabled": false},', 1))
-        # Gemini CLI reads what an organization sets only below folders that nobody else may write to, unlike /tmp.
-        with TemporaryDirectory(dir=Path.home()) as folder:
-            managed = Path(folder) / "managed.json"
-            managed.write_text('{"mcp": {"allowed": ["github"]}}')
-            its = served.environ(GEMINI_CLI_SYSTEM_SETTINGS_PATH=str(managed), **trusted)
-            assert "- Blocked" in run("gemini", "mcp", "list", environ=its, cwd=served.home).err, "by the organization"
-            looked = run("mcp-memory", "clients", environ=its, cwd=served.home).out
+        looked = run("mcp-memory", "clients", environ=environ, cwd=served.home).out
         assert f"hooksConfig.enabled = false in {settings} switches our hooks off" in looked
-        assert f"mcp.allowed or mcp.excluded in {managed}" in looked
         settings.write_text(text.replace('"trust": true', '"trust": true,', 1))
         assert any("trailing commas aren't allowed" in line for line in doctored(served, "gemini")["todo"])
         settings.write_text(text)

@@ -59,8 +59,8 @@ class ClaudeCode(Client):
         if wire.scope == "user":
             yield settings, OwnMemory(jsonc, ("autoMemoryEnabled",), default=True)
 
-    def why_server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:
-        return ClaudeSettings.read(where).server_off(name, entry.get("url"))
+    def why_server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:  # noqa: ARG002 -- as the others
+        return ClaudeSettings.read(where).server_off(name)
 
     def why_hooks_off(self, where: ClientPaths) -> str | None:
         return ClaudeSettings.read(where).hooks_off()

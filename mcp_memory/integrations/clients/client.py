@@ -32,18 +32,14 @@ OWN_TOOLS = f"^mcp__{SERVER}__({'|'.join(TOOLS)})$"
 """Matches our tools, as Claude Code and Codex name them. The client's name for our server replaces `SERVER`, so another
 server's tools of the same names don't match."""
 
-MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
-
 
 @dataclass(frozen=True, slots=True)
 class ClientPaths:
-    """The places where clients look for their files. `managed`: an organization's folder for Claude Code. `is_mac`: on
-    a Mac, editors keep their settings elsewhere."""
+    """The places where clients look for their files. `is_mac`: on a Mac, editors keep their settings elsewhere."""
 
     home: Path
     environ: Mapping[str, str]
     project: Path | None = None
-    managed: Path = MANAGED
     is_mac: bool = sys.platform == "darwin"
 
     def folder(self, variable: str, default: str) -> Path:

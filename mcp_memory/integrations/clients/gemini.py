@@ -1,7 +1,6 @@
 """Gemini CLI: `~/.gemini/settings.json` contains the server, trusted, and the hooks (as version 0.61.0 reads it)."""
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,10 +8,7 @@ from typing import Any, ClassVar
 from mcp_memory.integrations import jsonc
 from mcp_memory.integrations.clients.client import HOOK_TIMEOUT_S, Client, ClientPaths, ConnectionDetails
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, OwnMemory
-from mcp_memory.integrations.syntax import read_table
 from mcp_memory.text.parsed_values import list_at, value_at
-
-_MANAGED = "/Library/Application Support/GeminiCli" if sys.platform == "darwin" else "/etc/gemini-cli"
 
 
 class GeminiCli(Client):
@@ -63,8 +59,3 @@ class GeminiCli(Client):
             if name in list_at(settings, "mcp", "excluded") or (isinstance(allowed, list) and name not in allowed):
                 return f"mcp.allowed or mcp.excluded in {file}"
         return super().why_server_off(name, entry, where)
-
-    def layers(self, where: ClientPaths) -> list[tuple[Path, dict[str, Any]]]:
-        """Return the settings files with their content, an organization's first."""
-        managed = where.folder("GEMINI_CLI_SYSTEM_SETTINGS_PATH", f"{_MANAGED}/settings.json")
-        return [(managed, read_table(managed)), *super().layers(where)]
