@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mcp_memory.integrations import commands, jsonc, toml
-from mcp_memory.integrations.syntax import Syntax
 from mcp_memory.text.parsed_values import list_at, table_at, value_at
 
 _ALLOWED = ("permissions", "allow")
@@ -160,39 +159,6 @@ class PermissionRule:
         if rule_for(name) not in rules:
             return text
         return jsonc.remove(text, (*_ALLOWED, rules.index(rule_for(name))), before)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnMemory:
-    """The switch of the memory that a client keeps by itself, beside ours, at `path` in its configuration. `default`:
-    whether it is on without a setting. `switches_off`: you asked to switch it off."""
-
-    syntax: Syntax
-    path: tuple[str, ...]
-    default: bool
-    switches_off: bool = False
-    what = "its own memory switched off"
-
-    def insert(self, text: str) -> str:
-        return self._with(text, False) if self.switches_off and self.is_on(text) else text
-
-    def remove(self, text: str, before: str | None) -> str:
-        """Switch the client's memory on again if it was on before."""
-        if not self.is_in(text) or not self.is_on(before or ""):
-            return text
-        old = value_at(self.syntax.value_of(before or ""), *self.path)
-        return self.syntax.remove(text, self.path, before) if old is None else self._with(text, old)
-
-    def is_in(self, text: str) -> bool:
-        return self.switches_off and not self.is_on(text)
-
-    def is_on(self, text: str) -> bool:
-        """Return whether the client's memory is on. Raises Refused for a text that can't be read."""
-        found = value_at(self.syntax.value_of(text), *self.path)
-        return self.default if found is None else found is True
-
-    def _with(self, text: str, value: Any) -> str:
-        return self.syntax.set_table(text, self.path[:-1], {self.path[-1]: value})
 
 
 def rule_for(server: str) -> str:

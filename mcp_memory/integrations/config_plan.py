@@ -4,11 +4,11 @@ import difflib
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_memory.errors import Refused
-from mcp_memory.integrations.config_entries import ConfigEntry, OwnMemory
+from mcp_memory.integrations.config_entries import ConfigEntry
 from mcp_memory.integrations.text_file import decode
 
 _STRING = r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'"
@@ -66,12 +66,6 @@ def plan_install(target: ConfigTarget, old: bytes | None) -> ConfigChange:
     return ConfigChange(target, old, new, what, keeps_old=old is not None)
 
 
-def with_own_memory_off(target: ConfigTarget) -> ConfigTarget:
-    """Return the target with the client's own memory switched off."""
-    entries = (replace(entry, switches_off=True) if isinstance(entry, OwnMemory) else entry for entry in target.entries)
-    return replace(target, entries=tuple(entries))
-
-
 def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tuple[Path, bytes]]) -> ConfigChange:
     """Plan to remove the entries. `backups`: the file's states before our changes, oldest first.
 
@@ -83,11 +77,6 @@ def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tu
     if not present:
         return ConfigChange(target, old, old)
     before = next((content for _, content in backups), None)
-    own = [entry for entry in target.entries if isinstance(entry, OwnMemory)]
-    with _naming(target.file):
-        if present and any(entry.is_on(decode(before)) for entry in own):  # otherwise you switched it off
-            target = with_own_memory_off(target)
-            present = _present(target, old)
     if before is not None and _is_ours_alone(target, before):
         before = None  # we made the file, and changed it later
     untouched = _leads_to(target, present, before, old)

@@ -50,3 +50,22 @@ def test_what_switches_memory_off_is_said(settings: Settings, tmp_path: Path) ->
         steps = _install(settings, client).next_steps
         assert any(step.endswith(f"won't use the server: {server}") for step in steps)
         assert f"{hooks} switches our hooks off, too" in steps
+
+
+@pytest.mark.parametrize(("client", "file", "text", "is_on"), [
+    ("claude-code", ".claude/settings.json", "{}", True),
+    ("claude-code", ".claude/settings.json", '{"autoMemoryEnabled": false}', False),
+    ("codex", ".codex/config.toml", "", False),
+    ("codex", ".codex/config.toml", "features = { memories = true }", True),
+    ("gemini", ".gemini/settings.json", '{"experimental": {"autoMemory": true}}', True),
+    ("gemini", ".gemini/settings.json", '{"experimental": 3}', False),
+    ("cursor", ".cursor/mcp.json", "{}", False),
+])  # fmt: skip
+def test_a_second_memory_is_named(
+    settings: Settings, tmp_path: Path, client: str, file: str, text: str, is_on: bool
+) -> None:
+    place = tmp_path / "home" / file
+    place.parent.mkdir()
+    place.write_text(text)
+    steps = plan_connection(settings, client, "user").next_steps
+    assert any(f"to false in {place}" in step for step in steps) is is_on

@@ -10,7 +10,7 @@ from pathlib import Path
 from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.clients import CLIENTS, ClientPaths, Scope, with_hook_trust
 from mcp_memory.integrations.clients.client import ConnectionDetails
-from mcp_memory.integrations.config_plan import ConfigChange, plan_install, plan_uninstall, with_own_memory_off
+from mcp_memory.integrations.config_plan import ConfigChange, plan_install, plan_uninstall
 
 URL = "http://127.0.0.1:8423/mcp"
 HTTP_ENTRIES = {
@@ -52,12 +52,10 @@ def planned(
     scope: Scope = "user",
     hooks: bool = True,
     hashes: Mapping[str, str] | None = None,
-    own_memory: bool = True,
     **more: str,
 ) -> list[ConfigChange]:
     wanted = CLIENTS[client].targets(wire(home, client, scope, hooks=hooks, **more))
     wanted = with_hook_trust(wanted, hashes) if hashes else wanted
-    wanted = wanted if own_memory else map(with_own_memory_off, wanted)
     return [plan_install(target, text_file.read(target.file)) for target in wanted]
 
 

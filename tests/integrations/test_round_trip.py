@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.integrations import jsonc
 from mcp_memory.integrations.clients import CLIENTS, ClientPaths
 from mcp_memory.integrations.config_plan import diff
 from tests.integrations.machine import install, planned, tree, uninstall
@@ -116,37 +115,6 @@ def test_all_clients_share_a_home(home: Path, state: str) -> None:
     for client in CLIENTS:
         install(home, client)
     for client in CLIENTS:
-        uninstall(home, client)
-    assert tree(home) == before
-
-
-@pytest.mark.parametrize("is_at_once", [True, False])
-@pytest.mark.parametrize("state", STATES)
-def test_a_clients_own_memory_is_on_again(home: Path, state: str, is_at_once: bool) -> None:
-    files = {**STATES[state], ".codex/config.toml": b"[features] # mine\nmemories = true\napps = false\n"}
-    before = make(home, files)
-    for client in ("claude-code", "codex"):
-        if not is_at_once:
-            install(home, client)
-        assert install(home, client, own_memory=False)
-        assert install(home, client, own_memory=False) == install(home, client) == []
-    settings = home / ".claude/settings.json"
-    assert jsonc.value_of(settings.read_text())["autoMemoryEnabled"] is False
-    assert b"memories = false\n" in (home / ".codex/config.toml").read_bytes()
-    for client in ("claude-code", "codex"):
-        uninstall(home, client)
-    assert {name: place for name, place in tree(home).items() if not name.endswith(".bak")} == before
-
-
-def test_a_memory_that_you_switched_off_stays_off(home: Path) -> None:
-    files = {
-        ".claude/settings.json": b'{"autoMemoryEnabled": false}',
-        ".codex/config.toml": b"[features]\nmemories = false\n",
-    }
-    before = make(home, files)
-    for client in ("claude-code", "codex"):
-        assert uninstall(home, client) == []
-        install(home, client, own_memory=False)
         uninstall(home, client)
     assert tree(home) == before
 

@@ -22,7 +22,7 @@ from mcp_memory.integrations import commands, text_file
 from mcp_memory.integrations.clients import CLIENTS, TITLES, ClientPaths, Scope
 from mcp_memory.integrations.clients.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
-from mcp_memory.integrations.config_entries import OwnMemory, rule_for
+from mcp_memory.integrations.config_entries import rule_for
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.installed_plugin import InstalledPlugin, find_installed_plugin
 from mcp_memory.integrations.server_entry import ServerEntry, command_line
@@ -48,7 +48,7 @@ class ConnectedBy:
 class ClientStatus:
     """The state of one client. `found` are its programs on the PATH; the first one is used. `hooks` maps events to
     states, as far as its files show. `tools` maps our server's name to whether the agent may call its tools, if the
-    client has rules for that. `own_memory` is what to do about the client's own memory, if that is on. `last_hook` and
+    client has rules for that. `last_hook` and
     `last_call` are what last ran, and when. `todo` has a line for each thing that you may want to do."""
 
     client: str
@@ -56,7 +56,7 @@ class ClientStatus:
     wired: list[ConnectedBy] = field(default_factory=list[ConnectedBy])
     hooks: dict[str, str] = field(default_factory=dict[str, str])
     tools: dict[str, str] = field(default_factory=dict[str, str])
-    own_memory: str = ""
+    own_memory: str | None = None
     last_hook: str | None = None
     last_call: str | None = None
     todo: list[str] = field(default_factory=list[str])
@@ -71,7 +71,7 @@ def _lines(status: ClientStatus) -> Iterator[str]:
         "reachable": ", ".join(reached) or "not connected",
         "hooks": ", ".join(f"{event} {state}" for event, state in status.hooks.items()) or "none",
         "tools": ", ".join(f"{name} {permission}" for name, permission in status.tools.items()),
-        "own memory": status.own_memory if status.wired else "",
+        "own memory": status.own_memory or "",
         "last hook": status.last_hook or "none yet",
         "last call": status.last_call or "none since the daemon started",
     }
@@ -121,7 +121,9 @@ class _Examination:
         if len(ways) > 1:
             both = " and ".join(_WAYS[way] for way in ways)
             self._add_todo(f"connected {both}: hooks and tools come twice; remove one")
-        if status.found and not status.wired:
+        if status.wired:
+            status.own_memory = self._client.why_remembered_twice(self._paths)
+        elif status.found:
             self._add_todo(f"not connected: mcp-memory install {client}")
         last_calls = [calls[name] for name in self._names if name in calls]
         status.last_call = max(last_calls, key=datetime.fromisoformat, default=None)
@@ -143,10 +145,6 @@ class _Examination:
                     self._check_server(scope, target.file, entry, text, why_unused, remedy)
                 elif isinstance(entry, OpenClawPlugin):
                     self._check_openclaw(target.file, entry, text, remedy)
-                elif isinstance(entry, OwnMemory) and entry.is_on(text):
-                    self._status.own_memory = (
-                        f"on as well, so facts end up in two places: {remedy} --no-own-memory, or leave it so"
-                    )
         states = hooks_of(self._client, scope, target, content, self._paths)
         self._status.hooks.update(states)
         self._check_hooks(states, remedy)

@@ -28,7 +28,6 @@ from mcp_memory.integrations.config_plan import (
     ConfigTarget,
     plan_install,
     plan_uninstall,
-    with_own_memory_off,
 )
 from mcp_memory.integrations.installed_plugin import find_installed_plugin, refuse_installed_plugin
 from mcp_memory.integrations.marked_block import InstructionBlock
@@ -47,7 +46,6 @@ GENERIC = "generic"
 @click.option("--name", help="The server's name in the client; default: memory, or memory-VAULT.")
 @click.option("--no-hooks", is_flag=True, help="Skip the hooks that give agents notes unasked.")
 @click.option("--trust-hooks", is_flag=True, help="Codex: trust our hooks, as if you had accepted them there.")
-@click.option("--no-own-memory", is_flag=True, help="Turn off the client's own memory until you uninstall.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
@@ -59,7 +57,6 @@ def install(
     name: str | None,
     no_hooks: bool,
     trust_hooks: bool,
-    no_own_memory: bool,
     dry_run: bool,
     yes: bool,
 ) -> None:
@@ -77,7 +74,7 @@ def install(
     mcp-memory install codex --scope project --dry-run"""
     if (client is None) != everything:
         raise InvalidInput("name a client, or pass --all", hint="mcp-memory install --help lists them")
-    if everything and (name or no_hooks or trust_hooks or no_own_memory or scope != "user"):
+    if everything and (name or no_hooks or trust_hooks or scope != "user"):
         raise InvalidInput("--all takes only --dry-run and --yes", hint="mcp-memory install CLIENT, with its options")
     can_trust = client == "codex" and scope == "user" and not no_hooks
     if trust_hooks and not can_trust:
@@ -94,9 +91,7 @@ def install(
         cli.show({"snippets": fragments}, snippets.snippet_lines(fragments))
     elif client:
         trust = trust_hooks or (can_ask and agrees_to_trust(targets_of("codex", "user", settings, find_client_paths())))
-        plan = plan_connection(
-            settings, client, scope, name=name, hooks=not no_hooks, own_memory=not no_own_memory, trust=trust
-        )
+        plan = plan_connection(settings, client, scope, name=name, hooks=not no_hooks, trust=trust)
         apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
     else:
         from mcp_memory.cli.setup.found_clients import connect_all
@@ -113,11 +108,10 @@ def plan_connection(
     *,
     name: str | None = None,
     hooks: bool = True,
-    own_memory: bool = True,
     trust: bool = False,
 ) -> InstallPlan:
-    """Return the changes that `install` will make. Without `own_memory`, they switch the client's own memory off.
-    With `trust`, they make Codex trust our hooks. Raises Refused, and what reading the files raises."""
+    """Return the changes that `install` will make. With `trust`, they make Codex trust our hooks. Raises Refused, and
+    what reading the files raises."""
     described = CLIENTS[client]
     if settings.daemon.uds and described.runs == "headers":
         hint = "remove daemon.uds, or have the client start mcp-memory stdio"
@@ -126,7 +120,6 @@ def plan_connection(
     connection = _connection(client, settings, paths, scope, name=name, hooks=hooks)
     refuse_installed_plugin(client, paths, connection.entry)
     wanted = described.targets(connection)
-    wanted = wanted if own_memory else [*map(with_own_memory_off, wanted)]
     if trust:
         wanted = with_hook_trust(wanted, _hashes(wanted))
     changes = [plan_install(target, text_file.read(target.file)) for target in wanted]

@@ -48,6 +48,8 @@ def next_steps(
             "Claude Code may call the memory tools without asking; to be asked, move the rule that starts with mcp__ "
             "from permissions.allow to permissions.ask"
         )
+    if scope == "user" and (why := described.why_remembered_twice(paths)):
+        yield f"{described.title}: {why}"
     yield from described.remarks
     if client == "openclaw":
         yield from _offer_workspace(settings, paths)

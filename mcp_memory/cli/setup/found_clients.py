@@ -13,7 +13,6 @@ from mcp_memory.cli.clients.hook_trust import has_trust
 from mcp_memory.cli.clients.installing import find_client_paths, plan_connection, targets_of
 from mcp_memory.cli.clients.next_steps import SESSIONS_ARE_KEPT
 from mcp_memory.cli.clients.snippets import typed_command
-from mcp_memory.cli.console import confirm
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.errors import McpMemoryError, Refused
@@ -82,25 +81,13 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
     dialogue.say(f"{TITLES[client]}: {state}")
     for remark in (remark for remark in made["remarks"] if remark != SESSIONS_ARE_KEPT):  # printed at the end
         dialogue.say(f"→ {remark}", indent=4)
-    if not (dialogue.preview or dialogue.yes):
-        _ask_about_own_memory(dialogue, settings, client)
     return {**made, "state": state}
 
 
-def _ask_about_own_memory(dialogue: Dialogue, settings: Settings, client: str) -> None:
-    """Ask once, after the client was connected, whether to switch its own memory off."""
-    plan = _plan(settings, client, own_memory=False)
-    if plan.changes:
-        dialogue.say(f"{TITLES[client]} keeps a memory of its own. With both on, facts end up in two places.")
-        show_diff(plan)
-        if confirm("  Switch its own off, until you disconnect it from ours?", default=False):
-            make_changes(plan, dry_run=False, done="its own memory is off")
-
-
-def _plan(settings: Settings, client: str, *, own_memory: bool = True) -> InstallPlan:
+def _plan(settings: Settings, client: str) -> InstallPlan:
     """Plan a connection, with Codex's trust in our hooks if Codex reports the hooks that it would trust. Raises
     Refused."""
-    plan = partial(plan_connection, settings, client, "user", own_memory=own_memory)
+    plan = partial(plan_connection, settings, client, "user")
     if client == "codex" and shutil.which("codex"):
         with suppress(Refused):
             codex = targets_of(client, "user", settings, find_client_paths())

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import jsonc, text_file
+from mcp_memory.integrations import text_file
 from mcp_memory.integrations.clients.claude_settings import ClaudeSettings, user_config
 from mcp_memory.integrations.clients.client import ACTIONS, OWN_TOOLS, Client, ClientPaths, ConnectionDetails, Scope
-from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, OwnMemory, PermissionRule
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, PermissionRule
 
 
 class ClaudeCode(Client):
@@ -24,6 +24,8 @@ class ClaudeCode(Client):
     rules: ClassVar = "CLAUDE.md"
     project_rules: ClassVar = "CLAUDE.md"
     tolerates: ClassVar = ""
+    own_memory: ClassVar = "autoMemoryEnabled"
+    has_own_memory: ClassVar = True
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),
@@ -45,6 +47,9 @@ class ClaudeCode(Client):
         folder = self.folder(where) if scope == "user" else self.config_file(scope, where).with_name(".claude")
         return folder / "settings.json"
 
+    def switches_file(self, where: ClientPaths) -> Path:
+        return self.hooks_file("user", where)
+
     def memory_folder(self, where: ClientPaths) -> Path | None:
         folder = self.folder(where) / "projects"
         return folder if any(folder.glob("*/memory/*.md")) else None
@@ -56,8 +61,6 @@ class ClaudeCode(Client):
             name = server.name_in(text)
             if not server.is_taken(text):
                 yield settings, PermissionRule(name, tuple(other for other in server.names(text) if other != name))
-        if wire.scope == "user":
-            yield settings, OwnMemory(jsonc, ("autoMemoryEnabled",), default=True)
 
     def why_server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:  # noqa: ARG002 -- as the others
         return ClaudeSettings.read(where).server_off(name)

@@ -94,6 +94,10 @@ class Client:
     """The remarks for you after `install`."""
     hooks_switch: ClassVar[tuple[str, ...]] = ()
     """The setting whose `false` switches all hooks off."""
+    own_memory: ClassVar[str] = ""
+    """The dotted setting that switches the client's own memory, beside ours, on or off; empty without one."""
+    has_own_memory: ClassVar[bool] = False
+    """Whether the client's own memory is on without that setting."""
     tolerates: ClassVar[str] = "commas"
     """The extensions that the client's own JSON reader accepts: none (empty), `comments`, or `commas` (comments and
     trailing commas)."""
@@ -123,6 +127,19 @@ class Client:
     def memory_folder(self, where: ClientPaths) -> Path | None:  # noqa: ARG002 -- most have none
         """Return the folder with the client's own memory, which `import` can read; None if it has none."""
         return None
+
+    def why_remembered_twice(self, where: ClientPaths) -> str | None:
+        """Return what to set if the client's own memory is on, too; None if it isn't."""
+        file = self.switches_file(where)
+        is_on = value_at(read_table(file), *self.own_memory.split(".")) if self.own_memory else False
+        if is_on is False or (is_on is None and not self.has_own_memory):
+            return None
+        what = "its own memory is on as well, so facts end up in two places"
+        return f"{what}, unless you set {self.own_memory} to false in {file}"
+
+    def switches_file(self, where: ClientPaths) -> Path:
+        """Return the file in which you switch the client's features on and off."""
+        return self.config_file("user", where)
 
     def shape(self, command: str, arguments: list[str]) -> dict[str, Any]:
         """Return the entry that starts our program, in the client's spelling."""

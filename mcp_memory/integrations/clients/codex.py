@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import text_file, toml
 from mcp_memory.integrations.clients.client import ACTIONS, Client, ClientPaths, ConnectionDetails, Scope, has_ours
-from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent, HookTrust, OwnMemory
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.text.parsed_values import value_at
 
@@ -28,6 +28,7 @@ class Codex(Client):
     runs: ClassVar = "headers"
     rules: ClassVar = "AGENTS.md"
     hooks_switch: ClassVar = ("features", "hooks")
+    own_memory: ClassVar = "features.memories"
     tolerates: ClassVar = ""
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
@@ -55,8 +56,6 @@ class Codex(Client):
         if wire.hooks:
             ours = self.hook_entries(wire.hooks, wire.vault, wire.name)
             yield config, HookTrust(_trust_keys(self.hooks_file(wire.scope, wire.where), ours))
-        if wire.scope == "user":
-            yield config, OwnMemory(toml, ("features", "memories"), default=False)
 
     def why_unused(self, target: ConfigTarget, content: bytes | None) -> str | None:
         other = target.file.with_name("AGENTS.override.md")

@@ -1,13 +1,12 @@
 """Gemini CLI: `~/.gemini/settings.json` contains the server, trusted, and the hooks (as version 0.61.0 reads it)."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mcp_memory.integrations import jsonc
-from mcp_memory.integrations.clients.client import HOOK_TIMEOUT_S, Client, ClientPaths, ConnectionDetails
-from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, OwnMemory
+from mcp_memory.integrations.clients.client import HOOK_TIMEOUT_S, Client, ClientPaths
+from mcp_memory.integrations.config_entries import HookEvent
 from mcp_memory.text.parsed_values import list_at, value_at
 
 
@@ -34,6 +33,7 @@ class GeminiCli(Client):
         "Gemini CLI starts servers and hooks only in folders that you trust; it asks you in a terminal",
     )
     hooks_switch: ClassVar = ("hooksConfig", "enabled")
+    own_memory: ClassVar = "experimental.autoMemory"
     tolerates: ClassVar = "comments"
     home: ClassVar = ".gemini"
     file: ClassVar = "settings.json"
@@ -48,10 +48,6 @@ class GeminiCli(Client):
     def memory_folder(self, where: ClientPaths) -> Path | None:
         folder = self.folder(where)
         return folder if os.access(folder / "GEMINI.md", os.F_OK) or any(folder.glob("tmp/*/memory/*.md")) else None
-
-    def further_entries(self, wire: ConnectionDetails) -> Iterator[tuple[Path, ConfigEntry]]:
-        if wire.scope == "user":
-            yield self.config_file("user", wire.where), OwnMemory(jsonc, ("experimental", "autoMemory"), default=False)
 
     def why_server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:
         for file, settings in self.layers(where):
