@@ -151,9 +151,9 @@ _OTHER_WORDS = {
     "topics rename": "rename", "topics move": "move", "topics merge": "merge", "topics split": "split",
     "topics compact": "compact tidy", "topics organize": "organize", "sessions capture": "capture transcripts",
     "sessions extract": "extract", "sessions audit": "audit", "sessions digest": "digest digests",
-    "stop": "kill quit", "start --at-login": "service systemd", "export": "backup dump", "import": "load ingest",
+    "stop": "kill quit", "export": "backup dump", "import": "load ingest",
     "install": "connect", "setup": "init", "uninstall": "disconnect", "serve": "run server", "restart": "reload",
-    "config": "settings configure options", "help": "man docs guide manual",
+    "config": "settings configure options", "help": "man docs guide manual", "help daemon": "service systemd",
     "help commands": "reset", "clients token": "tokens auth", "clients hooks": "hooks hook-log",
     "clients plugin": "plugin plugins", "--version": "version",
 }  # fmt: skip

@@ -38,7 +38,7 @@ def test_help_says_what_it_does_and_shows_an_example(command: list[str]):
 
 
 WITHOUT_JSON = {"serve", "default"}
-"""What systemd runs, and a file to copy."""
+"""A program in the foreground, and a file to copy."""
 SHORT = {"-k": "--kind", "-n": "--limit", "-p": "--project", "-h": "--help"}
 NUMBERS = {"--limit", "--sessions"}
 

@@ -96,7 +96,7 @@ def test_a_tool_is_told_of_tools(served: Place):
         ("reset", "help commands"),
         ("recover", "doctor --repair"),
         ("reindex", "doctor --reindex"),
-        ("service", "start --at-login"),
+        ("service", "help daemon"),
         ("tree", "topics"),
         ("compact", "topics compact"),
         ("digest", "sessions digest"),

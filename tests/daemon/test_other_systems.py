@@ -80,8 +80,6 @@ def test_notes_are_stored_changed_found_and_given_without_them(place: Place):
         problems = place.run("doctor", "--json").json
         assert not [each for each in problems.get("problems", []) if "failed" in str(each)], problems
         place.run("doctor", "--reindex").ok()
-    refused = place.run("start", "--at-login")
-    assert refused.code == 1 and "no systemd" in refused.err
 
 
 @pytest.mark.parametrize("code", [errno.ENOTSUP, errno.EINVAL, errno.ENOTTY])

@@ -17,10 +17,8 @@ from tests.support.topics import BREAD, SETTINGS
 PAGES = {
     page.stem: page for page in (CHECKOUT / "README.md", *sorted((CHECKOUT / "mcp_memory" / "guide").glob("*.md")))
 }
-ELSEWHERE = re.compile(
-    r"mcp-memory (?:start|stop) --at-login"  # with systemd
-    r"|^(?!mcp-memory )"  # other programs: in tests/clients and .ci/run
-)
+ELSEWHERE = re.compile(r"^(?!mcp-memory )")
+"""Other programs: in tests/clients and .ci/run."""
 SESSION = "85b5b496-51f8-47cb-a1d1-4c31e918f6d2"
 PLACEHOLDER = re.compile(r"NOTE|ID\|PATH|01M7Z3HPR77M1K414E2NKABTV4")
 NOTE = "Rye bread of sourdough bakes an hour at 200 degrees."

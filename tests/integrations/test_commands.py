@@ -1,4 +1,4 @@
-"""install, uninstall, clients and start --at-login, as a person runs them."""
+"""install, uninstall and clients, as a person runs them."""
 
 from __future__ import annotations
 
@@ -433,54 +433,3 @@ def test_a_project(served: Place, home: Path) -> None:
     run("uninstall", "codex", "--scope", "project", "--yes").ok()
     assert sorted(path.name for path in repo.iterdir()) == [".git", "AGENTS.md", "deep"]
     assert run("install", "openclaw", "--scope", "project", "--yes").code == 1
-
-
-@pytest.fixture
-def systemctl(served: Place) -> Path:
-    """A program in its place that writes down what it is told, and has no user's manager while `absent` is there."""
-    folder = served.root / "systemd"
-    folder.mkdir()
-    program = folder / "systemctl"
-    said = 'case "$*" in *is-active*) echo active;; *is-enabled*) echo enabled;; esac'
-    program.write_text(f'#!/bin/sh\necho "$@" >>{folder}/log\n{said}\n[ ! -e {folder}/absent ]\n')
-    program.chmod(0o755)
-    return folder
-
-
-def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
-    path = {"PATH": f"{systemctl}:{os.environ['PATH']}"}
-    (systemctl / "absent").touch()
-    refused = served.run("start", "--at-login", **path)
-    assert refused.code == 1
-    assert "headers helper" in refused.err
-    assert not (home / ".config").exists()
-
-    (systemctl / "absent").unlink()
-    file = home / ".config" / "systemd" / "user" / f"mcp-memory-{served.state.root.name}.service"
-    shown = served.run("start", "--at-login", **path).ok().out
-    assert f'+ExecStart="{sys.executable}" "-P"' in shown or '/mcp-memory" "serve"' in shown
-    assert f'"--vault" "{served.vault}"' in file.read_text()
-    assert f'Environment="MCP_MEMORY_STATE={served.root / "state"}"' in file.read_text()
-    assert f"the systemd unit {file}" in served.run("uninstall").ok().out
-    edited = file.read_text() + "# mine\n"
-    file.write_text(edited)
-    assert "backup: " in served.run("start", "--at-login", **path).ok().out
-    assert [backup.read_text() for backup in file.parent.glob("*.bak")] == [edited]
-    assert f"started by {file.name}" in served.run("status", **path).ok().out
-    stopped = served.run("stop", "--at-login", "--json", **path).ok().json
-    assert (stopped["unit"], stopped["removed"], stopped["backup"]) == (str(file), True, None)
-    served.run("start", "--at-login", **path).ok()
-    with file.open("a") as unit:
-        unit.write("# mine, too\n")
-    assert "backup: " in served.run("stop", "--at-login", **path).ok().out
-    assert not file.exists()
-    assert any(backup.read_text().endswith("# mine, too\n") for backup in file.parent.glob("*.bak"))
-    told = (systemctl / "log").read_text()
-    assert told.index("daemon-reload") < told.index(f"enable --now {file.name}") < told.index("disable --now")
-    for absent in (False, True):
-        served.run("start").ok()
-        (systemctl / "absent").touch() if absent else None
-        without = served.run("stop", "--at-login", **path).ok().out
-        assert "there is no" in without and "stopped (pid " in without
-    served.run("start").ok()
-    shutil.rmtree(home / ".config")

@@ -11,7 +11,6 @@ from mcp_memory import __version__
 from mcp_memory.cli.clients.snippets import typed_command
 from mcp_memory.cli.console import Remark, local_minute, print_status, say
 from mcp_memory.cli.daemon.first_index import start_daemon
-from mcp_memory.cli.daemon.login_unit import describe_unit, remove_unit, restarted_by_systemd, start_at_login
 from mcp_memory.cli.options import CommandContext, command_options, located, port
 from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
@@ -25,23 +24,16 @@ from mcp_memory.text.pluralize import counted
 
 @click.command()
 @port
-@click.option("--at-login", is_flag=True, help="Have systemd run the daemon, now and at each login.")
 @command_options
-def start(cli: CommandContext, port: int | None, at_login: bool) -> None:
+def start(cli: CommandContext, port: int | None) -> None:
     """Start the daemon in the background, or show where it is running.
 
-    A running daemon of an older version finishes its calls and is replaced; a newer one is kept. --at-login writes a
-    systemd user unit, enables it, and lets systemd take over the daemon.
+    A running daemon of an older version finishes its calls and is replaced; a newer one is kept. Clients and hooks
+    start it, too, so you need this only for the first time. (To start it at login: mcp-memory help daemon.)
 
     \b
     mcp-memory start
-    mcp-memory start --vault ~/notes
-    mcp-memory start --at-login"""
-    if at_login:
-        if port is not None:
-            raise InvalidInput("--at-login with --port", hint="set port under [daemon] instead")
-        start_at_login(cli)
-        return
+    mcp-memory start --vault ~/notes"""
     settings = cli.load(daemon__port=port)
     connection, started, status = start_daemon(settings, ["--port", str(port)] if port is not None else [])
     address = connection.address
@@ -52,20 +44,14 @@ def start(cli: CommandContext, port: int | None, at_login: bool) -> None:
 
 
 @click.command()
-@click.option("--at-login", is_flag=True, help="Remove the systemd unit of start --at-login, too.")
 @command_options
-def stop(cli: CommandContext, at_login: bool) -> None:
+def stop(cli: CommandContext) -> None:
     """Stop the daemon after its running calls finish. A hung daemon is killed. Hooks and clients will start it again.
 
     \b
-    mcp-memory stop
-    mcp-memory stop --at-login"""
-    settings = cli.settings_without_mistakes
-    facts, lines = remove_unit(settings) if at_login else ({}, [])
-    pid = launch.stop(settings, tell=print_status)  # systemd doesn't run it without a unit, or may not answer
-    if pid or not facts.get("removed"):
-        lines.append(f"stopped (pid {pid})" if pid else "was not running")
-    cli.show({**facts, "stopped": pid is not None, "pid": pid}, lines)
+    mcp-memory stop"""
+    pid = launch.stop(cli.settings_without_mistakes, tell=print_status)
+    cli.show({"stopped": pid is not None, "pid": pid}, [f"stopped (pid {pid})" if pid else "was not running"])
 
 
 @click.command()
@@ -83,8 +69,7 @@ def restart(cli: CommandContext) -> None:
     if barrier := find_barrier(settings):
         raise barrier
     require_startable(settings)  # otherwise the daemon would be stopped but not started
-    if not restarted_by_systemd(settings):
-        launch.stop(settings, tell=print_status)
+    launch.stop(settings, tell=print_status)
     options = ["--uds", before.uds] if before and before.uds and not settings.daemon.uds else []
     connection, _ = launch.launch(settings, options, tell=print_status)
     status = start_daemon(settings)[2] if cli.as_json else {}
@@ -109,7 +94,7 @@ def status(cli: CommandContext) -> None:
         raise launch.explain_absence(settings, start_command=typed_command(settings))
     address, facts = connection.address, connection.call("status", {}, deadline_s=30)
     changes = [] if cli.configuration_error else find_changes(settings)
-    lines = [*_describe(address, facts, describe_unit(settings))]
+    lines = [*_describe(address, facts)]
     if changes:
         lines.append(Remark(f"changed since it started, so not in effect yet: {describe_changes(changes)}"))
         lines.append(Remark(f"  → {RESTART}"))
@@ -183,7 +168,7 @@ def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, 
         yield f"next, connect your agents: {typed_command(settings, 'setup')}"
 
 
-def _describe(address: Address, status: dict[str, Any], at_login: str) -> Iterator[str]:
+def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
     swept_s, took_s, git = status["last_sweep_s"], status["sweep_took_s"], status.get("git")
     clients = [f"{client} ({local_minute(when)})" for client, when in status["clients"].items()]
     rows = {
@@ -199,7 +184,6 @@ def _describe(address: Address, status: dict[str, Any], at_login: str) -> Iterat
         "memory": status["memory"] or "",
         "sessions": _capture(status["capture"]),
         "process": f"pid {address.pid}, version {address.version}",
-        "at login": at_login,
         "clients": ", ".join(clients),
         "doing": _count_done(status) if status["phase"] != "idle" else "",
         "git": _commits(git) if git else "",

@@ -15,7 +15,6 @@ import click
 from mcp_memory.cli.clients.config_changes import apply_plan, make_changes, show_diff
 from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, plan_disconnection
 from mcp_memory.cli.console import confirm, print_status, say_all
-from mcp_memory.cli.daemon.login_unit import unit_file
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.options import scope as scope_option
 from mcp_memory.daemon import launch
@@ -145,8 +144,6 @@ def plan_uninstall(settings: Settings, *, models: bool) -> UninstallPlan:
     if file.is_file():
         stays.append(f"your settings: rm {shlex.quote(str(file))}")
     stays += _connected_clients(settings)
-    if (unit := unit_file(settings)).exists():
-        stays.append(f"the systemd unit {unit}: mcp-memory stop --at-login")
     stays.append(f"the program: remove the virtual environment it is installed in, or: pip uninstall {DISTRIBUTION}")
     return UninstallPlan(gone, stays)
 
