@@ -1,7 +1,6 @@
 """The uninstall command: removes what mcp-memory keeps on this machine; the vault and its notes always stay."""
 
 import os
-import re
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
@@ -46,18 +45,10 @@ class UninstallPlan:
 @scope_option
 @click.option("--yes", is_flag=True, help="With CLIENT or --all: don't ask.")
 @click.option("--purge", is_flag=True, help="Remove this vault's state folder: index, token, logs, journals.")
-@click.option("--models", is_flag=True, help="With --purge: also remove compiled models, which other vaults may use.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 @command_options
 def uninstall(
-    cli: CommandContext,
-    client: str | None,
-    everything: bool,
-    scope: Scope,
-    yes: bool,
-    purge: bool,
-    models: bool,
-    dry_run: bool,
+    cli: CommandContext, client: str | None, everything: bool, scope: Scope, yes: bool, purge: bool, dry_run: bool
 ) -> None:
     """Remove what mcp-memory keeps for this vault. The vault and its notes stay. Stops the daemon first.
 
@@ -69,7 +60,7 @@ def uninstall(
     mcp-memory uninstall                    what would be removed, and what stays
     mcp-memory uninstall --purge"""
     if client or everything:
-        if purge or models or (everything and (client or scope != "user")):
+        if purge or (everything and (client or scope != "user")):
             hint = f"mcp-memory uninstall {client or '--all'}"
             raise InvalidInput("name a client, or pass --all or --purge alone", hint=hint)
         if client:
@@ -78,9 +69,7 @@ def uninstall(
         else:
             _disconnect_all(cli, dry_run=dry_run, yes=yes)
         return
-    if models and not purge:
-        raise InvalidInput("--models goes with --purge", hint="mcp-memory uninstall --purge --models")
-    plan = plan_uninstall(cli.settings_without_mistakes, models=models)
+    plan = plan_uninstall(cli.settings_without_mistakes)
     done = purge and not dry_run
     if done:
         _remove_all(cli.settings_without_mistakes, plan)
@@ -122,22 +111,20 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
         click.get_current_context().exit(1)
 
 
-def plan_uninstall(settings: Settings, *, models: bool) -> UninstallPlan:
+def plan_uninstall(settings: Settings) -> UninstallPlan:
     """Return what would be removed and what would stay, without changing anything."""
     state = settings.state
     others = [place for place in _folders(state.home / "vaults") if place != state.root]
-    # In a models folder that you chose, only what we compiled may go, and only if you ask for it.
-    is_ours = state.home in state.models.parents
-    kept = [place for place in (state.models / "models", state.models / "hub") if place.is_dir()]
-    shared = kept if is_ours else _compiled(state.models / "models")
-    with_models = models or (not others and is_ours)
-    gone = [*([state.root] if state.root.is_dir() else []), *(shared if with_models else [])]
+    models = [place for place in (state.models / "models", state.models / "hub") if place.is_dir()]
+    # The models of all vaults go with the last vault, unless they are in a folder that you chose.
+    with_models = not others and state.home in state.models.parents
+    gone = [*([state.root] if state.root.is_dir() else []), *(models if with_models else [])]
     stays = [
         f"the vault and every note in it: {settings.vault_path}",
         "but not who wrote them: after a new start agents may change none until: mcp-memory adopt",
     ]
     if not with_models:
-        stays += [f"compiled models: {place} (mcp-memory uninstall --purge --models)" for place in shared]
+        stays += [f"compiled and downloaded models: {place}" for place in models]
     if others:
         stays.append(f"the state of other vaults: {', '.join(str(place) for place in sorted(others))}")
     file = settings.file or Path(config_file(os.environ))
@@ -181,12 +168,6 @@ def _remove(places: Sequence[Path]) -> None:
     for place in places:
         with naming_the_cause(str(place)):
             shutil.rmtree(place)
-
-
-def _compiled(parent: Path) -> list[Path]:
-    """Return the models that we compiled, whose folders have a hash in their names and a manifest inside."""
-    named = re.compile(r".+-[0-9a-f]{12}")
-    return [p for p in sorted(_folders(parent)) if named.fullmatch(p.name) and (p / "manifest.json").is_file()]
 
 
 def _folders(parent: Path) -> list[Path]:
