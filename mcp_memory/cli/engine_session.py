@@ -11,7 +11,7 @@ from mcp_memory.settings.settings import Settings
 
 def no_vault(settings: Settings) -> NotFound:
     """Return the error for a vault that doesn't exist, or that is gone."""
-    from mcp_memory.cli.clients.snippets import typed_command
+    from mcp_memory.cli.clients.connection_entries import typed_command
 
     if settings.state.marker_copy.is_file():
         hint = "mount the disk, finish the sync, or name its new place with --vault"

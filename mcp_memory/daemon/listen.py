@@ -1,4 +1,5 @@
-"""Binds the socket before anything slow happens: a port that is chosen once and kept, or a private Unix socket."""
+"""Binds the socket before anything slow happens: a port that is chosen once and kept, or a private Unix socket. Also
+tells the address to clients' configurations."""
 
 import errno
 import os
@@ -6,12 +7,17 @@ import socket
 import sys
 from pathlib import Path
 
-from mcp_memory.errors import Busy, ConfigInvalid
+from mcp_memory.client.connection import Address
+from mcp_memory.errors import Busy, ConfigInvalid, NotRunning
 from mcp_memory.runtime.paths import absolute
-from mcp_memory.settings.settings import PREFERRED_PORT, DaemonConfig
+from mcp_memory.settings.settings import PREFERRED_PORT, DaemonConfig, Settings
 from mcp_memory.settings.state import StateFolder
 
 BACKLOG = 512
+
+LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- not bound to, but mapped away
+"""The address at which our own programs reach a daemon that listens everywhere."""
+
 MAX_UDS_BYTES = 107 if sys.platform == "linux" else 103
 """The longest path of a Unix socket: `sun_path` has 108 bytes with the final NUL (man 7 unix), on macOS 104."""
 
@@ -43,6 +49,20 @@ def kept_port(state: StateFolder) -> int | None:
     return int(text) if text.isdecimal() and 0 < int(text) < 65536 else None
 
 
+def known_url(settings: Settings) -> str | None:
+    """Return the URL where clients reach this vault's daemon, even while it is down; None before its first start."""
+    try:
+        return Address.read(settings.state.daemon).url
+    except NotRunning:
+        port = settings.daemon.port or kept_port(settings.state)
+        return _url(settings, port) if port else None
+
+
+def expected_url(settings: Settings) -> str:
+    """Return the URL of this vault's daemon, or the URL that it will try first."""
+    return known_url(settings) or _url(settings, PREFERRED_PORT)
+
+
 def keep_port(state: StateFolder, port: int) -> None:
     """Record the vault's port. Raises OSError."""
     state.port.touch(mode=0o600)
@@ -68,6 +88,11 @@ def bind_tcp(host: str, port: int) -> socket.socket:
             raise Busy(what, hint=f"end that program, or move: {move}") from error
         raise ConfigInvalid(f"cannot listen on {host}:{port}: {error.strerror}") from error
     return listening
+
+
+def _url(settings: Settings, port: int) -> str:
+    host = LOOPBACK_OF.get(settings.daemon.host, settings.daemon.host)
+    return Address(host, port, "", 0, "", "").url
 
 
 def _bind_uds(path: Path) -> socket.socket:

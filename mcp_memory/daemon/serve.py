@@ -14,7 +14,7 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.instance import InstanceLock, only_instance
-from mcp_memory.daemon.listen import BACKLOG, bind
+from mcp_memory.daemon.listen import BACKLOG, LOOPBACK_OF, bind
 from mcp_memory.daemon.moved_vault import follow
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotRunning
 from mcp_memory.runtime.allocator import give_back, share_one_arena
@@ -43,9 +43,6 @@ KEEP_ALIVE_S = 75
 """How long an idle connection is kept, which is nginx's default."""
 
 PRELOAD_S = 60.0
-
-LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- not bound to, but mapped away
-"""The address at which our own programs reach a daemon that listens everywhere."""
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.cli.clients.snippets import SERVER_NAME, server_name, snippets
+from mcp_memory.cli.clients.connection_entries import SERVER_NAME, entries_to_paste, server_name
 from mcp_memory.settings.settings import load
 
 LONGEST_TOOL = 64
@@ -30,7 +30,7 @@ def test_it_is_plain_letters(tmp_path: Path, folder: str, name: str | None) -> N
     assert SERVER_NAME.fullmatch(called) and len(f"mcp__{called}-999__memory_search") <= LONGEST_TOOL
     codex = next(
         text
-        for place, text in snippets("generic", settings, "http://127.0.0.1:1/mcp").items()
+        for place, text in entries_to_paste("generic", settings, "http://127.0.0.1:1/mcp").items()
         if place.startswith("Codex: ")
     )
     assert [*tomllib.loads(codex)["mcp_servers"]] == [called], "as it is pasted"

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from mcp_memory.cli.clients import snippets
-from mcp_memory.cli.clients.daemon_address import address_of
+from mcp_memory.cli.clients.connection_entries import server_entry, stdio_entry
 from mcp_memory.cli.clients.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of, hooks_of_plugin
 from mcp_memory.cli.clients.installing import find_client_paths, targets_of
 from mcp_memory.cli.clients.reachability import Obstacle, find_obstacle, greet
 from mcp_memory.cli.console import Heading
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.daemon import launch
+from mcp_memory.daemon.listen import known_url
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.hooks import hook_log
 from mcp_memory.integrations import commands, text_file
@@ -162,7 +162,7 @@ class _Examination:
             self._connect(scope, "install", file, obstacle, remedy)
             self._check_permission(name, remedy)
         for command, entry in ours.stdio_entries(text):
-            usual = snippets.stdio_entry(settings, command.client)
+            usual = stdio_entry(settings, command.client)
             obstacle = find_obstacle(command.client, command.client, entry, file, usual, settings, paths)
             self._connect(scope, "stdio", file, obstacle, remedy)
             self._names.add(command.client)
@@ -180,7 +180,7 @@ class _Examination:
         plugin = find_installed_plugin(client, paths)
         if plugin is None:
             return
-        ours = snippets.server_entry(client, settings, address_of(settings) or "")
+        ours = server_entry(client, settings, known_url(settings) or "")
         if commands.read(command_line(plugin.entry)) != commands.read(command_line(ours)):
             return
         obstacle = find_obstacle(client, plugin.server, plugin.entry, plugin.file, ours, settings, paths)
@@ -225,7 +225,7 @@ class _Examination:
 
 def _plugin_remedy(plugin: InstalledPlugin, settings: Settings) -> str:
     """Return how to point the plugin at the daemon. Only Claude Code has a setting for the plugin's address."""
-    address = address_of(settings)
+    address = known_url(settings)
     if plugin.has_address and plugin.entry.get("url") != address:
         return f"claude plugin install {plugin.key} --config url={address}"
     return "make one for this machine: mcp-memory clients plugin --write FOLDER"

@@ -8,15 +8,25 @@ from pathlib import Path
 
 import click
 
-from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
-from mcp_memory.cli.clients.daemon_address import address_of, expected_url
+from mcp_memory.cli.clients.connection_entries import (
+    PASTED,
+    SERVER_NAME,
+    entries_to_paste,
+    hook_commands,
+    hook_line,
+    paste_lines,
+    server_entry,
+    server_name,
+    vault_option,
+)
 from mcp_memory.cli.clients.hook_trust import agrees_to_trust, has_trust, hashes_of
 from mcp_memory.cli.clients.next_steps import next_steps
 from mcp_memory.cli.console import print_status
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.options import scope as scope_option
 from mcp_memory.daemon import launch
+from mcp_memory.daemon.listen import expected_url, known_url
 from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
 from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, ClientPaths, Scope, ask_entry, with_hook_trust
@@ -40,7 +50,7 @@ GENERIC = "generic"
 
 
 @click.command()
-@click.argument("client", type=click.Choice([*CLIENTS, *snippets.PASTED, GENERIC]), metavar="[CLIENT]", required=False)
+@click.argument("client", type=click.Choice([*CLIENTS, *PASTED, GENERIC]), metavar="[CLIENT]", required=False)
 @click.option("--all", "everything", is_flag=True, help="All clients on this machine, instead of CLIENT.")
 @scope_option
 @click.option("--name", help="The server's name in the client; default: memory, or memory-VAULT.")
@@ -79,16 +89,16 @@ def install(
     can_trust = client == "codex" and scope == "user" and not no_hooks
     if trust_hooks and not can_trust:
         raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
-    if name is not None and not snippets.SERVER_NAME.fullmatch(name):
+    if name is not None and not SERVER_NAME.fullmatch(name):
         raise InvalidInput("a server's name consists of letters, digits, - and _", hint="--name memory-of-mine")
     settings = cli.settings
     can_ask = can_trust and not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
-    if not dry_run and not settings.daemon.uds and address_of(settings) is None:
+    if not dry_run and not settings.daemon.uds and known_url(settings) is None:
         print_status("starting the daemon: its address goes into the client's files")
         launch.launch(settings, [], tell=print_status)
     if client and client not in CLIENTS:
-        fragments = snippets.snippets(client, settings, expected_url(settings))
-        cli.show({"snippets": fragments}, snippets.snippet_lines(fragments))
+        fragments = entries_to_paste(client, settings, expected_url(settings))
+        cli.show({"snippets": fragments}, paste_lines(fragments))
     elif client:
         trust = trust_hooks or (can_ask and agrees_to_trust(targets_of("codex", "user", settings, find_client_paths())))
         plan = plan_connection(settings, client, scope, name=name, hooks=not no_hooks, trust=trust)
@@ -188,12 +198,12 @@ def _connection(
     return ConnectionDetails(
         scope,
         paths,
-        name=name or snippets.server_name(settings),
-        entry=snippets.server_entry(client, settings, expected_url(settings), project=project),
+        name=name or server_name(settings),
+        entry=server_entry(client, settings, expected_url(settings), project=project),
         instructions=shipped("clients/instructions.md"),
-        hooks=snippets.hook_commands(client, settings, shared=project is not None) if hooks else {},
-        plugin=(str(shipped_path("plugin")), snippets.hook_line("EVENT", client, settings)) if hooks else None,
-        vault=snippets.vault_option(settings),
+        hooks=hook_commands(client, settings, shared=project is not None) if hooks else {},
+        plugin=(str(shipped_path("plugin")), hook_line("EVENT", client, settings)) if hooks else None,
+        vault=vault_option(settings),
         chosen=name is not None,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mcp_memory.cli.clients import snippets
+from mcp_memory.cli.clients.connection_entries import command_path
 from mcp_memory.cli.clients.reachability import find_proxy
 from mcp_memory.integrations import text_file
 from mcp_memory.integrations.clients import CLIENTS, ClientPaths, Scope
@@ -103,5 +103,5 @@ def _of_shared_files(client: Client, url: str) -> Iterator[str]:
             f"elsewhere may have another port, unless it sets port = {urlsplit(url).port} under [daemon]"
         )
         yield f"{client.title} uses these files after it has asked you whether to trust this folder"
-    if snippets.command_path(shared=True) != "mcp-memory":
+    if command_path(shared=True) != "mcp-memory":
         yield "mcp-memory is not on your PATH, so these files name its path on this machine"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from mcp_memory.cli.clients import snippets
-from mcp_memory.cli.clients.daemon_address import expected_url
+from mcp_memory.cli.clients.connection_entries import TEMPLATE_URL, environment, filled, vault_option
 from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.daemon.listen import expected_url
 from mcp_memory.integrations.installed_plugin import NAME
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.settings.settings import Settings, shipped_path
@@ -43,7 +43,7 @@ def plugin(cli: CommandContext, write: Path | None) -> None:
     ]
     lines = [f"the plugin: {root.absolute()}", *(f"  {command}" for command in commands)]
     if not write and not _fits_any_machine(cli.settings):
-        url = snippets.TEMPLATE_URL
+        url = TEMPLATE_URL
         lines.append(f"  → this plugin points at {url}, but your setup differs. To make a matching one:")
         lines.append("    mcp-memory clients plugin --write DIR")
     cli.show({"marketplace": str(root.absolute()), "commands": commands}, lines)
@@ -65,11 +65,11 @@ def _write(root: Path, settings: Settings) -> None:
                 continue
             copy.parent.mkdir(parents=True, exist_ok=True)
             text = file.read_text(encoding="utf-8")
-            copy.write_text(snippets.filled(text, settings, url) if file.suffix == ".json" else text, encoding="utf-8")
+            copy.write_text(filled(text, settings, url) if file.suffix == ".json" else text, encoding="utf-8")
 
 
 def _fits_any_machine(settings: Settings) -> bool:
     """Return whether the shipped plugin reaches this vault on this machine."""
-    is_named = snippets.vault_option(settings) is not None or bool(snippets.environment(settings))
+    is_named = vault_option(settings) is not None or bool(environment(settings))
     by_name = shutil.which("mcp-memory") is not None and not is_named
-    return by_name and expected_url(settings) == snippets.TEMPLATE_URL
+    return by_name and expected_url(settings) == TEMPLATE_URL

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mcp_memory import __version__
-from mcp_memory.cli.clients import snippets
-from mcp_memory.cli.clients.daemon_address import address_of
+from mcp_memory.cli.clients.connection_entries import stdio_entry
+from mcp_memory.daemon.listen import known_url
 from mcp_memory.integrations import commands
 from mcp_memory.integrations.clients import CLIENTS, ClientPaths
 from mcp_memory.integrations.clients.claude_settings import ClaudeSettings
@@ -66,7 +66,7 @@ def find_obstacle(
     """Return why the daemon would not answer this client; None if it would. `name` is the client's name of the server;
     `ours` is the entry that `install` writes."""
     if "url" in ours:
-        address = address_of(settings)
+        address = known_url(settings)
         if address is None or entry.get("url") != address:
             return Obstacle(f"{file} names {entry.get('url')}, but the daemon is at {address}")
         if proxy := find_proxy(client, name, address, settings, paths):
@@ -91,7 +91,7 @@ def find_proxy(client: str, server: str, url: str, settings: Settings, paths: Cl
         return None
     why = f"{used} in {variables[used][1]} sends {CLIENTS[client].title}'s calls to a proxy, which can't reach {url}"
     exempt = ",".join(filter(None, (spared, host)))
-    stdio, program = snippets.stdio_entry(settings, client), CLIENTS[client].program
+    stdio, program = stdio_entry(settings, client), CLIENTS[client].program
     line = shlex.join([stdio["command"], *stdio["args"]])
     scope = " -s user" if client == "claude-code" else ""
     return Obstacle(
@@ -103,7 +103,7 @@ def find_proxy(client: str, server: str, url: str, settings: Settings, paths: Cl
 
 def greet(client: str, settings: Settings, paths: ClientPaths) -> Obstacle | None:
     """Return why the daemon would not answer `mcp-memory stdio` under this client's name; None if it does."""
-    ours = snippets.stdio_entry(settings, client)
+    ours = stdio_entry(settings, client)
     environ = {name: paths.environ[name] for name in PASSED_ON & {*paths.environ}}
     try:
         done = run_program([ours["command"], *ours["args"]], ANSWER_S, environ, data=json.dumps(GREETING) + "\n")

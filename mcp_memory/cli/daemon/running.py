@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mcp_memory import __version__
-from mcp_memory.cli.clients.snippets import typed_command
+from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.console import Remark, local_minute, print_status, say
 from mcp_memory.cli.daemon.first_index import start_daemon
 from mcp_memory.cli.options import CommandContext, command_options, located, port

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from mcp_memory.cli.clients import snippets
+from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.client.connection import PERSON
 from mcp_memory.client.credentials import Credentials, TokensDamaged
 from mcp_memory.daemon import settings_in_force
@@ -52,7 +52,7 @@ def check_state(settings: Settings) -> Iterator[Finding]:
         yield Finding("warning", what, settings_in_force.RESTART)
     if is_held(state):
         return
-    start = snippets.typed_command(settings)
+    start = typed_command(settings)
     if state.daemon.exists():
         what = f"{state.daemon} is left from a daemon that was killed"
         yield Finding("warning", what, f"mcp-memory doctor --repair, or: {start}", fixable=True)

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from mcp_memory.cli.clients.config_changes import InstallPlan, make_changes, short_path, show_diff
+from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.clients.hook_trust import has_trust
 from mcp_memory.cli.clients.installing import find_client_paths, plan_connection, targets_of
 from mcp_memory.cli.clients.next_steps import SESSIONS_ARE_KEPT
-from mcp_memory.cli.clients.snippets import typed_command
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.errors import McpMemoryError, Refused

@@ -42,7 +42,7 @@ PASTED = {
 """Clients without hooks whose files are not edited: the file in your home folder, and the table for the entry."""
 
 
-def snippets(client: str, settings: Settings, url: str) -> dict[str, str]:
+def entries_to_paste(client: str, settings: Settings, url: str) -> dict[str, str]:
     """Map each place to the text to paste, with this daemon's address and this program's path in it. `client` is one of
     `PASTED`, or any other for all that there are."""
     if client in PASTED:
@@ -73,7 +73,7 @@ def snippets(client: str, settings: Settings, url: str) -> dict[str, str]:
     }
 
 
-def snippet_lines(fragments: Mapping[str, str]) -> Iterator[str]:
+def paste_lines(fragments: Mapping[str, str]) -> Iterator[str]:
     """Yield the texts to paste, each under the place that it is for."""
     for place, text in fragments.items():
         yield from (Heading(place), text.rstrip(), "")
