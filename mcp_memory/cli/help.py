@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.command_tree import COMMANDS, MEANT, SHORTCUTS, list_commands
 from mcp_memory.cli.console import emit, is_styled, say
-from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.options import command_options
 
 GUIDE = Path(__file__).parents[1] / "guide"
 FOR_MAINTAINERS = {"architecture", "contributing"}

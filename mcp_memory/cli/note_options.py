@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mcp_memory.cli.options import CommandContext
+from mcp_memory.cli.command_context import CommandContext
 
 F = TypeVar("F", bound=Callable[..., Any])
 ALL_PROJECTS, NO_PROJECT = "--all-projects", "--no-project"

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from mcp_memory import __version__
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.command_tree import COMMANDS, commands
-from mcp_memory.cli.options import CommandContext
 from tests.daemon.place import Place, Ran
 
 CONFIG = ["path", "show", "default"]

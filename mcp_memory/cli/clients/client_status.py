@@ -12,8 +12,8 @@ from mcp_memory.cli.clients.connection_entries import server_entry, stdio_entry
 from mcp_memory.cli.clients.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of, hooks_of_plugin
 from mcp_memory.cli.clients.installing import find_client_paths, targets_of
 from mcp_memory.cli.clients.reachability import Obstacle, find_obstacle, greet
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading
-from mcp_memory.cli.options import CommandContext
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.listen import known_url
 from mcp_memory.errors import McpMemoryError, Refused

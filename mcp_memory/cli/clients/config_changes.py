@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import confirm, is_styled, print_status, say, say_all
-from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import CLIENTS, Scope

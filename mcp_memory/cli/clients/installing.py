@@ -22,8 +22,9 @@ from mcp_memory.cli.clients.connection_entries import (
 )
 from mcp_memory.cli.clients.hook_trust import agrees_to_trust, has_trust, hashes_of
 from mcp_memory.cli.clients.next_steps import next_steps
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import print_status
-from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.options import command_options
 from mcp_memory.cli.options import scope as scope_option
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.listen import expected_url, known_url

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from mcp_memory.cli.clients.connection_entries import TEMPLATE_URL, environment, filled, vault_option
-from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.options import command_options
 from mcp_memory.daemon.listen import expected_url
 from mcp_memory.integrations.installed_plugin import NAME
 from mcp_memory.runtime.os_errors import naming_the_cause

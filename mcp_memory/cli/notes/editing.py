@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading, fit, short_id
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
-from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.options import command_options
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 
 

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import fit, print_status, short_id
-from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import InvalidInput, NotFound
 
 T = TypeVar("T")

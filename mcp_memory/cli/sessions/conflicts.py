@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading, confirm, fail, fit, read_key, say, say_all, short_id, wrap
-from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.text.pluralize import counted
 

@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading, fail, fit, read_key, say, say_all, short_id, wrap
 from mcp_memory.cli.notes.note_choice import NEAREST, notes_found, offer
-from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.options import command_options
 from mcp_memory.cli.sessions.conflicts import decide_conflict, show_conflicts
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.text.pluralize import counted

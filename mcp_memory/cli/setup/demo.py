@@ -13,8 +13,9 @@ from typing import Any
 import anyio
 import click
 
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import progress_bar
-from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.options import command_options
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.daemon.engine_client import engine_config
 from mcp_memory.engine.engine import Engine

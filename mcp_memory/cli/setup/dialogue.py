@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading, asking, confirm, is_terminal, say_all
-from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import McpMemoryError
 
 

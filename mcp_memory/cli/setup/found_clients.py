@@ -13,7 +13,7 @@ from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.clients.hook_trust import has_trust
 from mcp_memory.cli.clients.installing import find_client_paths, plan_connection, targets_of
 from mcp_memory.cli.clients.next_steps import SESSIONS_ARE_KEPT
-from mcp_memory.cli.options import CommandContext
+from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import config_files
