@@ -158,12 +158,12 @@ class _Examination:
             if why := why_unused or client.why_server_off(name, found, paths):
                 obstacle = Obstacle(why, "")
             else:
-                obstacle = find_obstacle(client.name, name, found, file, ours.entry, settings, paths)
+                obstacle = find_obstacle(client.name, found, file, ours.entry, settings, paths)
             self._connect(scope, "install", file, obstacle, remedy)
             self._check_permission(name, remedy)
         for command, entry in ours.stdio_entries(text):
             usual = stdio_entry(settings, command.client)
-            obstacle = find_obstacle(command.client, command.client, entry, file, usual, settings, paths)
+            obstacle = find_obstacle(command.client, entry, file, usual, settings, paths)
             self._connect(scope, "stdio", file, obstacle, remedy)
             self._names.add(command.client)
 
@@ -183,7 +183,7 @@ class _Examination:
         ours = server_entry(client, settings, known_url(settings) or "")
         if commands.read(command_line(plugin.entry)) != commands.read(command_line(ours)):
             return
-        obstacle = find_obstacle(client, plugin.server, plugin.entry, plugin.file, ours, settings, paths)
+        obstacle = find_obstacle(client, plugin.entry, plugin.file, ours, settings, paths)
         self._connect("user", "plugin", plugin.file, obstacle, _plugin_remedy(plugin, settings))
         states = hooks_of_plugin(self._client, plugin.key, paths)
         remedy = f"add {rule_for(plugin.server)!r} to permissions.allow in its settings.json"

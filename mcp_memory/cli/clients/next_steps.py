@@ -38,7 +38,7 @@ def next_steps(
     described = CLIENTS[client]
     has_hooks = any(change.target.has(HookEntries) for change in changes)
     for change in changes:
-        yield from _obstacles(described, change, url, settings, paths)
+        yield from _obstacles(described, change, url, paths)
     if has_hooks and (why := described.why_hooks_off(paths)):
         yield f"{why} switches our hooks off, too"
     if shutil.which(described.program) is None:
@@ -81,7 +81,7 @@ def _offer_workspace(settings: Settings, paths: ClientPaths) -> Iterator[str]:
         )
 
 
-def _obstacles(client: Client, change: ConfigChange, url: str, settings: Settings, paths: ClientPaths) -> Iterator[str]:
+def _obstacles(client: Client, change: ConfigChange, url: str, paths: ClientPaths) -> Iterator[str]:
     """Yield why the client won't use a changed file, or the server in it."""
     if why := client.why_unused(change.target, change.new):
         yield why
@@ -91,7 +91,7 @@ def _obstacles(client: Client, change: ConfigChange, url: str, settings: Setting
             name, entry = server.names(text)[0], server.entry_in(text) or {}
             if off := client.why_server_off(name, entry, paths):
                 yield f"{client.title} won't use the server: {off}"
-            if proxy := find_proxy(client.name, name, url, settings, paths):
+            if proxy := find_proxy(client.name, url, paths):
                 yield f"{proxy.why}: {proxy.remedy}"
 
 

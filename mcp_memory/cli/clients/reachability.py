@@ -5,10 +5,9 @@ An entry may come with a stranger's repository, so no command in it is run: ours
 
 import ipaddress
 import json
-import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,29 +55,27 @@ class Obstacle(NamedTuple):
 
 def find_obstacle(
     client: str,
-    name: str,
     entry: Mapping[str, Any],
     file: Path,
     ours: Mapping[str, Any],
     settings: Settings,
     paths: ClientPaths,
 ) -> Obstacle | None:
-    """Return why the daemon would not answer this client; None if it would. `name` is the client's name of the server;
-    `ours` is the entry that `install` writes."""
+    """Return why the daemon would not answer this client; None if it would. `ours` is the entry that `install`
+    writes."""
     if "url" in ours:
         address = known_url(settings)
         if address is None or entry.get("url") != address:
             return Obstacle(f"{file} names {entry.get('url')}, but the daemon is at {address}")
-        if proxy := find_proxy(client, name, address, settings, paths):
+        if proxy := find_proxy(client, address, paths):
             return proxy
     if why := _foreign_command(command_line(entry), command_line(ours), file, paths):
         return Obstacle(why, None if client in CLIENTS else "")
     return greet(client, settings, paths)
 
 
-def find_proxy(client: str, server: str, url: str, settings: Settings, paths: ClientPaths) -> Obstacle | None:
-    """Return the proxy that keeps the client from its entry `server` at the daemon's `url`; None if it connects
-    directly."""
+def find_proxy(client: str, url: str, paths: ClientPaths) -> Obstacle | None:
+    """Return the proxy that keeps the client from the daemon's `url`; None if it connects directly."""
     variables = dict[str, tuple[str, str]]()
     for where, values in _environments(client, paths):
         variables |= {name: (value, where) for name, value in values.items()}
@@ -91,14 +88,10 @@ def find_proxy(client: str, server: str, url: str, settings: Settings, paths: Cl
         return None
     why = f"{used} in {variables[used][1]} sends {CLIENTS[client].title}'s calls to a proxy, which can't reach {url}"
     exempt = ",".join(filter(None, (spared, host)))
-    stdio, program = stdio_entry(settings, client), CLIENTS[client].program
-    line = shlex.join([stdio["command"], *stdio["args"]])
-    scope = " -s user" if client == "claude-code" else ""
-    return Obstacle(
-        why,
-        f"{_exempting(client, exempt, paths)}, or use the stdio form: {program} mcp remove{scope} {server} && "
-        f"{program} mcp add{scope} {server} -- {line}",
-    )
+    if client != "claude-code":
+        return Obstacle(why, f"start it with NO_PROXY={exempt}")
+    file = paths.folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
+    return Obstacle(why, f'add "NO_PROXY": "{exempt}" to "env" in {file}')
 
 
 def greet(client: str, settings: Settings, paths: ClientPaths) -> Obstacle | None:
@@ -106,23 +99,22 @@ def greet(client: str, settings: Settings, paths: ClientPaths) -> Obstacle | Non
     ours = stdio_entry(settings, client)
     environ = {name: paths.environ[name] for name in PASSED_ON & {*paths.environ}}
     try:
-        done = run_program([ours["command"], *ours["args"]], ANSWER_S, environ, data=json.dumps(GREETING) + "\n")
+        done = subprocess.run(
+            [ours["command"], *ours["args"]],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            input=json.dumps(GREETING) + "\n",
+            env=environ,
+            timeout=ANSWER_S,
+            check=False,
+        )
         answer: dict[str, Any] = json.loads(done.stdout.partition("\n")[0] or "{}")
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         return Obstacle(f"mcp-memory stdio does not answer: {type(error).__name__}", "mcp-memory status")
     if "result" in answer:
         return None
     return Obstacle(answer.get("error", {}).get("message") or " ".join(done.stderr.split()) or "no answer", "")
-
-
-def run_program(
-    command: Sequence[str | Path], timeout_s: float, environ: Mapping[str, str] | None = None, *, data: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """Run a program, and return its result. Raises OSError and TimeoutExpired."""
-    return subprocess.run(
-        command, capture_output=True, encoding="utf-8", errors="replace", input=data, env=environ, timeout=timeout_s,
-        check=False,
-    )  # fmt: skip
 
 
 def _foreign_command(line: object, ours: object, file: Path, paths: ClientPaths) -> str | None:
@@ -162,10 +154,3 @@ def _spares(exemption: str, host: str, port: int | None, client: str) -> bool:
         with suppress(ValueError):
             return ipaddress.ip_address(host) in ipaddress.ip_network(exemption, strict=False)
     return exemption.startswith(".") and host.endswith(exemption.lower())
-
-
-def _exempting(client: str, exempt: str, paths: ClientPaths) -> str:
-    if client == "claude-code":
-        file: Path = paths.folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
-        return f'add "NO_PROXY": "{exempt}" to "env" in {file}'
-    return f"start it with NO_PROXY={exempt}"
