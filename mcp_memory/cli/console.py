@@ -16,11 +16,13 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
 from io import BufferedReader
+from pathlib import Path
 from select import select
 from typing import Any, TextIO
 from unicodedata import east_asian_width
 
 from mcp_memory.constants import FORGET, SEARCH, TOOLS
+from mcp_memory.runtime.paths import absolute
 from mcp_memory.text.escape_invisible import visible
 
 _PATH = re.compile(r'memory_recall path=("(?:[^"\\]|\\.)*"|\S+)(?: lines="([0-9-]+)")?')
@@ -250,6 +252,12 @@ def wrap(text: str, indent: str = "") -> list[str]:
             break_on_hyphens=False,
         )  # fmt: skip
     return lines
+
+
+def short_path(file: Path) -> str:
+    """Return the path with `~` for your home folder."""
+    home = f"{absolute('~')}/"
+    return f"~/{str(file).removeprefix(home)}" if str(file).startswith(home) else str(file)
 
 
 def local_minute(moment: str | None) -> str:

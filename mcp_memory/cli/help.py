@@ -7,7 +7,7 @@ import click
 
 from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.command_tree import COMMANDS, MEANT, SHORTCUTS, list_commands
-from mcp_memory.cli.console import emit, is_styled, say
+from mcp_memory.cli.console import is_styled
 from mcp_memory.cli.options import command_options
 
 GUIDE = Path(__file__).parents[1] / "guide"
@@ -38,15 +38,13 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
     root = click.get_current_context().find_root()
     named = {**pages, "commands": list_commands()}
     text = named.get(name) or _command_help(root, topic, list(named))
-    if cli.as_json:
-        emit({"topic": name, "text": text})
-    elif name in pages and is_styled():
+    if name in pages and is_styled() and not cli.as_json:
         from rich.console import Console
         from rich.markdown import Markdown
 
         Console().print(Markdown(text))
     else:
-        say(text.rstrip("\n"))
+        cli.show({"topic": name, "text": text}, [text.rstrip("\n")])
 
 
 def _command_help(root: click.Context, names: tuple[str, ...], pages: list[str]) -> str:

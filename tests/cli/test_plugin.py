@@ -7,14 +7,14 @@ import re
 import tomllib
 from pathlib import Path
 
-from mcp_memory.cli.clients.plugin import FOLDER
+from mcp_memory.cli.clients.clients import PLUGIN_FOLDER
 from mcp_memory.integrations.clients import CLIENTS
 from mcp_memory.integrations.commands import LAUNCHER
 from mcp_memory.vault.config import SHIPPED_KINDS
 from tests.clients.agents import TEMPLATES
 from tests.daemon.place import CHECKOUT, Place
 
-SHOP = CHECKOUT / FOLDER
+SHOP = CHECKOUT / PLUGIN_FOLDER
 
 
 def test_they_say_what_install_says(served: Place) -> None:
@@ -63,10 +63,10 @@ def test_made_for_this_machine_they_name_its_program_and_vault(served: Place, tm
     shown = served.run("clients", "plugin", "--write", str(shop)).ok().out
     assert f"claude plugin marketplace add {shop} && claude plugin install mcp-memory@mcp-memory" in shown
     for client in ("claude-code", "codex"):
-        assert f"--vault {served.vault}" in (shop / FOLDER / client / "hooks.json").read_text()
-    assert f"--vault {served.vault}" in (shop / FOLDER / "openclaw.plugin.json").read_text()
-    assert (shop / FOLDER / "index.js").read_bytes() == (SHOP / "index.js").read_bytes()
-    for file in (file for file in (shop / FOLDER).rglob("*.json") if "mcp-memory h" in file.read_text()):
+        assert f"--vault {served.vault}" in (shop / PLUGIN_FOLDER / client / "hooks.json").read_text()
+    assert f"--vault {served.vault}" in (shop / PLUGIN_FOLDER / "openclaw.plugin.json").read_text()
+    assert (shop / PLUGIN_FOLDER / "index.js").read_bytes() == (SHOP / "index.js").read_bytes()
+    for file in (file for file in (shop / PLUGIN_FOLDER).rglob("*.json") if "mcp-memory h" in file.read_text()):
         assert f"--vault {served.vault}" in file.read_text() and f"{LAUNCHER} mcp-memory" not in file.read_text()
 
 

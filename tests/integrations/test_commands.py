@@ -241,13 +241,13 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     looked = served.run("clients", "--json", PATH=path)
     claude, codex, openclaw = looked.json["clients"][:3]
     assert looked.code == 1
-    assert claude["found"] == [str(programs / folder / "claude") for folder in ("new", "old")]
+    assert claude["found"] == str(programs / "new" / "claude")
     assert claude["todo"] == []
     wired = {"scope": "user", "how": "install", "file": str(home / ".claude.json"), "reachable": None}
     assert claude["wired"] == [wired]
     assert set(claude["hooks"].values()) == {"trusted"}
     assert codex["todo"][0] == "not connected: mcp-memory install codex"
-    assert openclaw["found"] == []
+    assert openclaw["found"] is None
     assert [(way["how"], way["reachable"]) for way in openclaw["wired"]] == [("install", None)]
     assert openclaw["hooks"] == {"plugin": "wired"}
 

@@ -1,6 +1,6 @@
 """Checks whether each client is installed, connected and answered, and what its hooks do."""
 
-import os
+import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -46,13 +46,13 @@ class ConnectedBy:
 
 @dataclass(slots=True)
 class ClientStatus:
-    """The state of one client. `found` are its programs on the PATH; the first one is used. `hooks` maps events to
+    """The state of one client. `found` is its program on the PATH. `hooks` maps events to
     states, as far as its files show. `tools` maps our server's name to whether the agent may call its tools, if the
     client has rules for that. `last_hook` and
     `last_call` are what last ran, and when. `todo` has a line for each thing that you may want to do."""
 
     client: str
-    found: list[str]
+    found: str | None
     wired: list[ConnectedBy] = field(default_factory=list[ConnectedBy])
     hooks: dict[str, str] = field(default_factory=dict[str, str])
     tools: dict[str, str] = field(default_factory=dict[str, str])
@@ -66,7 +66,7 @@ def _lines(status: ClientStatus) -> Iterator[str]:
     wired = [f"{_WAYS[way.how]} ({way.scope}: {way.file})" for way in status.wired]
     reached = ["yes" if way.reachable is None else f"no: {way.reachable}" for way in status.wired]
     rows = {
-        "found": ", ".join(status.found) or "no",
+        "found": status.found or "no",
         "wired": ", ".join(wired) or "no",
         "reachable": ", ".join(reached) or "not connected",
         "hooks": ", ".join(f"{event} {state}" for event, state in status.hooks.items()) or "none",
@@ -106,7 +106,9 @@ class _Examination:
         self._client = CLIENTS[client]
         self._settings = settings
         self._paths = paths
-        self._status = ClientStatus(client, _programs(self._client.program, paths.environ), last_hook=last_hook)
+        self._status = ClientStatus(
+            client, shutil.which(self._client.program, path=paths.environ.get("PATH")), last_hook=last_hook
+        )
         self._names = {client}
 
     def run(self, calls: Mapping[str, str]) -> ClientStatus:
@@ -229,16 +231,6 @@ def _plugin_remedy(plugin: InstalledPlugin, settings: Settings) -> str:
     if plugin.has_address and plugin.entry.get("url") != address:
         return f"claude plugin install {plugin.key} --config url={address}"
     return "make one for this machine: mcp-memory clients plugin --write FOLDER"
-
-
-def _programs(name: str, environ: Mapping[str, str]) -> list[str]:
-    """Return every program of that name on the PATH, in order."""
-    found: dict[Path, str] = {}
-    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        file = Path(folder or ".", name)
-        if file.is_file() and os.access(file, os.X_OK):
-            found.setdefault(file.resolve(), str(file))
-    return list(found.values())
 
 
 def _last_calls(settings: Settings) -> dict[str, str]:

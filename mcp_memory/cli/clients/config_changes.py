@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import confirm, is_styled, print_status, say, say_all
+from mcp_memory.cli.console import confirm, is_styled, print_status, say, say_all, short_path
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import CLIENTS, Scope
 from mcp_memory.integrations.config_plan import ConfigChange, diff
-from mcp_memory.runtime.paths import absolute
 from mcp_memory.text.escape_invisible import visible
 
 
@@ -84,9 +83,3 @@ def show_diff(plan: InstallPlan) -> None:
             print(click.style(visible(line), fg=color) if is_styled() and color else visible(line))
         say()
     say_all([] if plan.changes else [f"no file of {CLIENTS[plan.client].title} needs a change"])
-
-
-def short_path(file: Path) -> str:
-    """Return the path with `~` for your home folder."""
-    home = f"{absolute('~')}/"
-    return f"~/{str(file).removeprefix(home)}" if str(file).startswith(home) else str(file)

@@ -16,8 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.cli.clients.config_changes import short_path
-from mcp_memory.cli.console import Heading
+from mcp_memory.cli.console import Heading, short_path
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.integrations import jsonc
 from mcp_memory.integrations.clients import CLIENTS, ClientPaths

@@ -1,6 +1,6 @@
 """The commands that run the daemon: start, stop, restart, status, serve."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,7 @@ import click
 from mcp_memory import __version__
 from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import Remark, local_minute, print_status, say
-from mcp_memory.cli.daemon.first_index import start_daemon
+from mcp_memory.cli.console import Remark, local_minute, print_status, progress_bar, say, short_path
 from mcp_memory.cli.options import command_options, located, port
 from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
@@ -153,7 +152,6 @@ def _facts(address: Address, status: dict[str, Any]) -> dict[str, Any]:
 
 def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, started: bool) -> Iterator[str]:
     """Yield three lines when all is well: the address, the content of the vault, the next step."""
-    from mcp_memory.cli.clients.config_changes import short_path
     from mcp_memory.cli.clients.installing import connected_clients
 
     yield f"{'started' if started else 'already running'}: {address.place}"
@@ -228,3 +226,40 @@ def _compaction(compaction: dict[str, Any]) -> str:
     if last := compaction["last"]:
         state += f"; last run {last['run']}: {last['about']}"
     return state
+
+
+def start_daemon(
+    settings: Settings, arguments: Sequence[str] = ()
+) -> tuple[launch.DaemonConnection, bool, dict[str, Any]]:
+    """Start the vault's daemon if needed. Return it, whether it was started now, and its status once all notes are
+    indexed. `arguments` are passed on to `serve`. Raises what `launch` and `wait_ready` raise."""
+    printed: set[str] = set()
+    with progress_bar("starting the daemon") as update:
+
+        def show(status: dict[str, Any]) -> None:
+            phase, done, total = _measure(status)
+            if update:
+                update(description=phase, completed=done, total=total)
+            model = status["model_state"]
+            lines = [] if update else [f"{phase} …"]
+            lines += [] if model in {"loading", "ready"} else [f"the model is {model}"]
+            for line in () if status["ready"] else (*lines, *status["errors"]):
+                if line not in printed:
+                    printed.add(line)
+                    print_status(line)
+
+        connection, started = launch.launch(settings, list(arguments), tell=print_status)
+        return connection, started, launch.wait_ready(connection, settings, show)
+
+
+_PHASES = {"reading": "reading notes", "building": "building the index", "embedding": "embedding passages"}
+
+
+def _measure(status: dict[str, Any]) -> tuple[str, int, int | None]:
+    """Return the current phase, the number that is done, and the total; None if the total is unknown."""
+    phase, (done, total) = str(status["phase"]), status["progress"]
+    if phase == "embedding" or (phase == "idle" and status["pending"]):
+        return _PHASES["embedding"], status["chunks"] - status["pending"], status["chunks"]
+    if phase == "idle":
+        return "loading the model" if status["model_state"] == "loading" else "listing the notes", 0, None
+    return _PHASES.get(phase, phase), done, total or None
