@@ -30,10 +30,10 @@ from mcp_memory.daemon import launch
 from mcp_memory.daemon.listen import expected_url, known_url
 from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
 from mcp_memory.integrations import config_files, text_file
-from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, ClientPaths, Scope, ask_entry, with_hook_trust
+from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, ClientPaths, Scope, with_hook_trust
 from mcp_memory.integrations.clients.client import ConnectionDetails
 from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
-from mcp_memory.integrations.config_entries import HookEntries
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries
 from mcp_memory.integrations.config_plan import (
     ConfigChange,
     ConfigTarget,
@@ -167,10 +167,9 @@ def targets_of(client: str, scope: Scope, settings: Settings, paths: ClientPaths
 
 def connecting_file(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> Path | None:
     """Return the file with the client's entry for this vault; None if no readable file has an entry."""
-    for target, content in _readable(client, scope, settings, paths):
-        connecting = ask_entry(target, content, ServerEntry, ServerEntry.is_in)
-        if connecting or ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_in):
-            return target.file
+    for file, text, entry in _readable(client, scope, settings, paths):
+        if isinstance(entry, (ServerEntry, OpenClawPlugin)) and entry.is_in(text):
+            return file
     return None
 
 
@@ -234,27 +233,28 @@ def _backups(file: Path, settings: Settings, paths: ClientPaths) -> list[tuple[P
 
 def _readable(
     client: str, scope: Scope, settings: Settings, paths: ClientPaths
-) -> Iterator[tuple[ConfigTarget, bytes | None]]:
-    """Yield the client's files that can be read, with their content."""
+) -> Iterator[tuple[Path, str, ConfigEntry]]:
+    """Yield the entries that belong in the client's files, each with the file and its text. Skip files that can't be
+    read."""
     for target in targets_of(client, scope, settings, paths):
         with suppress(McpMemoryError):
-            yield target, text_file.read(target.file)
+            text = text_file.read_text(target.file)
+            for entry in target.entries:
+                entry.is_in(text)  # raises for a broken text
+                yield target.file, text, entry
 
 
 def _shared_instructions(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> set[Path]:
     """Return the files whose instructions another connected client or vault still needs. Several clients read
     AGENTS.md."""
-    return {
-        target.file.resolve()
-        for other, its_scope in CONNECTABLE
-        if its_scope == scope
-        and (
-            (other != client and connecting_file(other, scope, settings, paths))
-            or any(
-                ask_entry(target, content, ServerEntry, ServerEntry.is_of_another_vault)
-                for target, content in _readable(other, scope, settings, paths)
-            )
-        )
-        for target in targets_of(other, scope, settings, paths)
-        if target.has(InstructionBlock)
-    }
+    shared = set[Path]()
+    for other, its_scope in CONNECTABLE:
+        if its_scope != scope:
+            continue
+        is_needed = other != client and connecting_file(other, scope, settings, paths) is not None
+        for _, text, entry in _readable(other, scope, settings, paths):
+            is_needed |= isinstance(entry, ServerEntry) and entry.is_of_another_vault(text)
+        if is_needed:
+            targets = targets_of(other, scope, settings, paths)
+            shared |= {target.file.resolve() for target in targets if target.has(InstructionBlock)}
+    return shared

@@ -6,13 +6,10 @@ helper. None of the three can show its changes beforehand.
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
-from mcp_memory.errors import Refused
 from mcp_memory.integrations.clients.claude_code import ClaudeCode
 from mcp_memory.integrations.clients.client import Client, ClientPaths, Scope
 from mcp_memory.integrations.clients.codex import Codex
@@ -20,12 +17,8 @@ from mcp_memory.integrations.clients.editors import Cursor, VsCode
 from mcp_memory.integrations.clients.gemini import GeminiCli
 from mcp_memory.integrations.clients.openclaw import OpenClaw
 from mcp_memory.integrations.clients.opencode import OpenCode
-from mcp_memory.integrations.config_entries import ConfigEntry, HookTrust
+from mcp_memory.integrations.config_entries import HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.text_file import decode
-
-T = TypeVar("T")
-E = TypeVar("E", bound=ConfigEntry)
 
 _CLIENTS = (ClaudeCode(), Codex(), OpenClaw(), GeminiCli(), OpenCode(), Cursor(), VsCode())
 
@@ -52,13 +45,3 @@ def find_client(client: str, where: ClientPaths) -> list[Path]:
     program = shutil.which(CLIENTS[client].program, path=where.environ.get("PATH"))
     folder = CLIENTS[client].folder(where)
     return [*([Path(program)] if program else []), *([folder] if os.access(folder, os.F_OK) else [])]
-
-
-def ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], question: Callable[[E, str], T]) -> T | None:
-    """Apply `question` to the target's entry of that kind and the file's text. None if the target has no such entry, or
-    the file is missing or can't be read."""
-    for entry in target.entries:
-        if isinstance(entry, kind) and content is not None:
-            with suppress(Refused):
-                return question(entry, decode(content))
-    return None
