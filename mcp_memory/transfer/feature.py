@@ -11,7 +11,7 @@ from mcp_memory.core.feature import Feature, Operation
 from mcp_memory.core.serializers import Payload
 from mcp_memory.runtime.json_lines import PlaceList
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.transfer.porting import ImportDestination, Transfer, note_facts, parse_incoming
+from mcp_memory.transfer.note_transfer import ImportDestination, NoteTransfer, note_facts, parse_incoming
 from mcp_memory.transfer.taught_files import TaughtFiles
 from mcp_memory.vault.journals.change_journal import IMPORT, acting
 from mcp_memory.vault.journals.tombstones import Caller
@@ -44,7 +44,7 @@ class TaughtRequest:
 
 
 def build(core: Core) -> Feature:
-    transfer = Transfer(core.vault, core.index, core.indexing.writer, core.indexing.sweeper.reconcile)
+    transfer = NoteTransfer(core.vault, core.index, core.indexing.writer, core.indexing.sweeper.reconcile)
     taught = PlaceList(core.config.state / "taught.jsonl", "file")
 
     async def import_notes(request: ImportRequest) -> Payload:

@@ -27,7 +27,7 @@ class ImportDestination:
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class NoteTransfer:
     """The import and export of notes, with parts of one engine and no state of its own."""
 
     vault: Vault
