@@ -102,28 +102,19 @@ class _Export:
         self.left_out: list[SkippedItem] = []
 
     def write_tar(self) -> int:
-        root, number = self._settings.vault_path, 0
-
-        def files() -> Iterator[ArchivedFile]:
-            nonlocal number
-            for path in sorted(self._backend.list().files):
-                if file := self._read(NotePath(path)):
-                    number += 1
-                    yield file
-
+        root = self._settings.vault_path
         self.left_out += self._no_notes()
         with naming_the_cause(str(root / MARKER)):
             marker = (root / MARKER).read_bytes()
-        archive.write(self._out, marker, files(), text_file.read(root / PROJECTS))
-        return number
+        files = (self._read(NotePath(path)) for path in sorted(self._backend.list().files))
+        return archive.write(self._out, marker, filter(None, files), text_file.read(root / PROJECTS))
 
     def write_jsonl(self) -> int:
         self.left_out += self._no_notes()
         number = 0
         with open_session(self._settings) as session:
             for file, facts in self._files(_catalog(session)):
-                more = {key: value for key, value in facts.items() if key not in {"path", "etag"}}
-                self._out.write(jsonl.line(file, more))
+                self._out.write(jsonl.line(file, facts))
                 number += 1
         return number
 

@@ -44,8 +44,9 @@ class ArchivedFile:
     data: bytes
 
 
-def write(out: BinaryIO, marker: bytes, files: Iterable[ArchivedFile], projects: bytes | None = None) -> None:
-    """Write the files in order of their paths. `projects`: the vault's list of them. Raises OSError."""
+def write(out: BinaryIO, marker: bytes, files: Iterable[ArchivedFile], projects: bytes | None = None) -> int:
+    """Write the files in order of their paths, and return their number. `projects`: the vault's list of them. Raises
+    OSError."""
     sums: list[str] = []
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8") as tar:
         first = [ArchivedFile(MARKER, marker), *([ArchivedFile(PROJECTS, projects)] if projects else [])]
@@ -53,6 +54,7 @@ def write(out: BinaryIO, marker: bytes, files: Iterable[ArchivedFile], projects:
             _add(tar, file.path, file.data)
             sums.append(f"{hashlib.sha256(file.data).hexdigest()}  {file.path}\n")
         _add(tar, SUMS, "".join(sums).encode())
+    return len(sums) - len(first)
 
 
 def is_archive(place: Path) -> bool:

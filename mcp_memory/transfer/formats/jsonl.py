@@ -20,7 +20,8 @@ _MOST_LINE_BYTES = 2 * MOST_FILE_BYTES
 
 def line(file: ArchivedFile, facts: Mapping[str, Any]) -> bytes:
     """Return one object as a line of ASCII."""
-    note: dict[str, Any] = {"path": file.path, "etag": etag_of(file.data), **facts}
+    note: dict[str, Any] = {"path": file.path, "etag": "", **facts}
+    note["etag"] = etag_of(file.data)  # of these bytes, which may have changed since the catalog
     try:
         note["text"] = file.data.decode("utf-8")
     except UnicodeDecodeError:
