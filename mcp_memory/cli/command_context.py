@@ -108,11 +108,6 @@ class CommandContext:
         if self.as_json:
             raise InvalidInput("--json cannot ask", hint=hint)
 
-    def words(self) -> list[str]:
-        """Return `--vault` and `--config` as words, for commands that parse their own arguments."""
-        vault = ["--vault", self.vault] if self.vault else []
-        return [*vault, *(["--config", str(self.config)] if self.config else [])]
-
 
 def no_vault(settings: Settings) -> NotFound:
     """Return the error for a vault that doesn't exist, or that is gone."""
