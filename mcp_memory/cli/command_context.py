@@ -1,4 +1,4 @@
-"""What a command works with: the vault, a way to ask its engine, and how to print the answer."""
+"""The context of a command: its vault, a way to ask the engine, and how to print the answer."""
 
 from __future__ import annotations
 
