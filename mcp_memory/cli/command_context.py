@@ -50,7 +50,7 @@ class CommandContext:
         if self.configuration_error is None:
             return self.settings
         found = load_without_mistakes(os.environ, self.config, {"vault.path": self.vault})
-        print_status(f"{self.configuration_error}; until that is corrected, only the vault's path counts")
+        print_status(f"{self.configuration_error}; until that is corrected, only the vault's path is used")
         return found
 
     def load(self, **flags: object) -> Settings:
@@ -115,7 +115,7 @@ def no_vault(settings: Settings) -> NotFound:
 
     if settings.state.marker_copy.is_file():
         hint = "mount the disk, finish the sync, or name its new place with --vault"
-        return NotFound(f"the vault has gone from {settings.vault_path}", hint=hint)
+        return NotFound(f"the vault is no longer at {settings.vault_path}", hint=hint)
     hint = f"check the path, or make one: {typed_command(settings)}"
     return NotFound(f"there is no vault at {settings.vault_path}", hint=hint)
 

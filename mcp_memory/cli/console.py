@@ -153,7 +153,7 @@ def asking() -> Generator[None]:
             raise
         if not _is_empty(sys.stdin):
             say()
-        fail("not done: nobody can answer here", "pass --yes")
+        fail("not done: there is nobody here to confirm it", "pass --yes")
         raise click.exceptions.Exit(NOT_DONE) from None
 
 

@@ -87,7 +87,7 @@ def read_arguments(
 
     Raises InvalidInput with a sentence for each argument that is missing, unknown or of the wrong type."""
     if len(arguments) > MOST_ARGUMENTS:
-        raise InvalidInput(f"{len(arguments):,} arguments are too many.")
+        raise InvalidInput(f"Too many arguments: {len(arguments):,}.")
     named, taken, wrong = {field.name: field for field in known}, dict[str, Any](), list[str]()
     for name, value in arguments.items():
         if field := named.get(name):
@@ -95,7 +95,7 @@ def read_arguments(
                 if (found := _value(field, value)) is not None:
                     taken[name] = found
             except _TooMany as fault:
-                wrong.append(f"`{name}` has {fault} items, of at most {MOST_ITEMS:,}.")
+                wrong.append(f"`{name}` has {fault} items; at most {MOST_ITEMS:,} are allowed.")
             except _Misfit as fault:
                 about = f": {field.about.format(**facts)}" if field.about else "."
                 wrong.append(f"`{name}` must be {fault}{about}")

@@ -32,7 +32,7 @@ class SearchRequest:
     """The best passages for a question. `is_prompt`: the query is a prompt that someone typed for an agent, and
     `confidence` says whether it needs memory at all."""
 
-    query: Annotated[str, "A question or key words."]
+    query: Annotated[str, "A question or keywords."]
     _: KW_ONLY
     limit: Annotated[int, "1 to 1000. Default 6."] = 6
     kinds: Kinds = None
@@ -40,10 +40,10 @@ class SearchRequest:
     project: Project = None
     since: Annotated[str | None, "From this date on, e.g. 2026-11-01."] = None
     until: Until = None
-    path: Annotated[str | None, "A folder; @transcripts = past sessions, @claims = what holds."] = None
-    include_archived: Annotated[bool, "Also retired notes."] = False
+    path: Annotated[str | None, "A folder; @transcripts = past sessions, @claims = what is known."] = None
+    include_archived: Annotated[bool, "Include retired notes."] = False
     mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
-    explain: Annotated[bool, "Add why each hit is there, and what filters left out.", UNLISTED] = False
+    explain: Annotated[bool, "Explain each hit, and list what filters excluded.", UNLISTED] = False
     is_prompt: bool = False
 
 
@@ -53,10 +53,10 @@ class RecallRequest:
 
     query: Annotated[str | None, "A question."] = None
     _: KW_ONLY
-    ids: Annotated[Sequence[str] | None, "These notes in full; the last 6 characters do."] = None
+    ids: Annotated[Sequence[str] | None, "These notes in full; the last 6 characters suffice."] = None
     path: Annotated[str | None, "One note in full."] = None
     lines: Annotated[str | None, "With path: e.g. '10-20' or '40-'."] = None
-    phase: Annotated[str | None, "Of your work: {phases}."] = None
+    phase: Annotated[str | None, "Phase of your work: {phases}."] = None
     kinds: Kinds = None
     project: Project = None
     until: Until = None
@@ -85,10 +85,12 @@ class AppendRequest:
     supersedes: Annotated[str | None, "Id of what this replaces."] = None
     session: Session = None
     expires: Annotated[str | None, "Date, e.g. 2026-12-31."] = None
-    path: Annotated[str | None, "Usually leave it out. MEMORY.md: an entry that every session reads."] = None
+    path: Annotated[str | None, "Usually omitted. MEMORY.md: an entry that every session reads."] = None
     section: Annotated[str | None, "Heading in MEMORY.md."] = None
-    due: Annotated[str | None, "Of a commitment: day or time.", UNLISTED] = None
-    refs: Annotated[Sequence[str] | None, "Code that it is about, e.g. ['src/a.py:Class.method'].", UNLISTED] = None
+    due: Annotated[str | None, "For a commitment: day or time.", UNLISTED] = None
+    refs: Annotated[Sequence[str] | None, "Code that the note is about, e.g. ['src/a.py:Class.method'].", UNLISTED] = (
+        None
+    )
     source: str | None = None
     created: str | None = None
     once: bool = False
@@ -125,7 +127,7 @@ class ForgetRequest:
     reason: Annotated[str | None, "Why."] = None
     restore: Annotated[bool, "true brings it back."] = False
     archive: Annotated[bool, "true only archives it."] = False
-    done: Annotated[bool, "true: what was promised is done.", UNLISTED] = False
+    done: Annotated[bool, "true: the commitment is done.", UNLISTED] = False
     session: Session = None
 
 

@@ -120,10 +120,10 @@ def _guarded(
             body = {"code": error.code, "message": visible(error.message), "hint": error.hint}
             return JSONResponse(body, next((s for kind, s in _STATUS if isinstance(error, kind)), 500))
         except ClientDisconnect:
-            return JSONResponse({"code": InvalidInput.code, "message": "the body did not arrive completely"}, 400)
+            return JSONResponse({"code": InvalidInput.code, "message": "the request body is incomplete"}, 400)
         except Exception:
             log.exception("a bug in an operation")
-            return JSONResponse({"code": "internal", "message": "a bug of mcp-memory; see the daemon's log"}, 500)
+            return JSONResponse({"code": "internal", "message": "a bug in mcp-memory; see the daemon's log"}, 500)
 
     return answered
 
@@ -149,7 +149,7 @@ def _check_rights(operation: str, known: Mapping[str, type[Any]]) -> None:
     """Check that an agent may call the operation. Raises Refused for a person's operation; the engine refuses an
     unknown one. `known`: operation → request."""
     if operation in known and operation not in AGENTS_MAY:
-        raise Refused(f"{operation} is for a person at the command line", hint="see: mcp-memory help commands")
+        raise Refused(f"only a person can use {operation}, at the command line", hint="see: mcp-memory help commands")
 
 
 def _agents_arguments(
@@ -160,5 +160,5 @@ def _agents_arguments(
         persons_own = {field.name for field in fields_of(known[operation])} - {*AGENTS_MAY[operation].split()}
         for name in persons_own.intersection(arguments):
             if arguments[name] is not None:
-                raise Refused(f"{name} is for a person to say", hint="leave it out: your token says who you are")
+                raise Refused(f"only a person can pass {name}", hint="leave it out: your token says who you are")
     return {**arguments, "source": client} if operation == "append" else dict(arguments)

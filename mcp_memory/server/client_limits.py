@@ -72,7 +72,12 @@ class Shares:
         if share.requests >= self._most_requests or (is_stream and share.streams >= self._most_streams):
             log.warning("%s has %d pending requests: one more was refused", client or "nobody", share.requests)
             await swallow(receive, SWALLOWED_BYTES)
-            await refuse(send, 429, "too many requests of this client at once: let some end, then try again", Busy.code)
+            await refuse(
+                send,
+                429,
+                "too many concurrent requests from this client: wait for some to finish, then try again",
+                Busy.code,
+            )
             return
         share.requests += 1
         share.streams += is_stream

@@ -71,9 +71,9 @@ class HttpGuard:
     def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, str] | None:
         hosts, origins = headers.get(b"host", []), headers.get(b"origin", [])
         if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self._config.hosts:
-            return 421, "this Host is not served here"
+            return 421, "this Host is not allowed; see daemon.allowed_hosts"
         if any(origin.decode("latin-1").lower() not in self._config.origins for origin in origins):
-            return 403, "this Origin may not call; see daemon.allowed_origins"
+            return 403, "this Origin is not allowed; see daemon.allowed_origins"
         length = headers.get(b"content-length", [b"0"])[0]
         if not length.isdigit() or int(length) > self._config.max_body_bytes:
             return self._too_large()

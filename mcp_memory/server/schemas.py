@@ -47,9 +47,9 @@ _HIT = _object(
         "date": {"anyOf": [_STRING, {"type": "null"}]},
         "score": {"type": "number", "description": "0 to 1, comparable between queries."},
         "snippet": _STRING,
-        "contradicted_by": _string("A newer note that says otherwise; nobody has decided yet."),
+        "contradicted_by": _string("A newer note that contradicts this hit; nobody has decided yet."),
         "status": _string("active, superseded, archived, expired or candidate."),
-        "superseded_by": _string("Id of the note that holds now instead."),
+        "superseded_by": _string("Id of the active note that replaced it."),
         "explain": {"type": "object"},
     },
     optional=("contradicted_by", "superseded_by", "explain"),
@@ -58,10 +58,10 @@ _HIT = _object(
 SEARCH_SCHEMA = _object(
     {
         "hits": {"type": "array", "items": _HIT},
-        "confidence": {"type": "number", "description": "0 to 1: how likely the hits hold the answer."},
+        "confidence": {"type": "number", "description": "0 to 1: how likely the hits contain the answer."},
         "as_of": _string("Time of this answer."),
         "degraded": _string("Why the answer may be incomplete, and which hits' files changed since they were indexed."),
-        "note": _string("That the answer is weak, or which filter left nothing."),
+        "note": _string("Says that the answer is weak, or which filter excluded everything."),
         "signs": {"type": "object", "description": "With explain: what the confidence is based on."},
         "left_out": {
             "type": "array",
@@ -92,10 +92,13 @@ APPEND_SCHEMA = _object(
         "contradicts": {
             "type": "array",
             "items": _object({"id": _STRING, "text": _STRING, "why": _STRING}),
-            "description": "Older notes that say otherwise. If yours replaces one, repeat the call with supersedes.",
+            "description": "Older notes that contradict yours. If yours replaces one, repeat the call with supersedes.",
         },
-        "superseded": {**_LINK, "description": "What this note replaced; forget this one and that holds again."},
-        "superseded_by": {**_LINK, "description": "Of a duplicate: what has replaced it since."},
+        "superseded": {
+            **_LINK,
+            "description": "What this note replaced. If you forget this note, that note is active again.",
+        },
+        "superseded_by": {**_LINK, "description": "For a duplicate: what has replaced it since."},
     },
     optional=("superseded", "superseded_by"),
 )
@@ -104,8 +107,8 @@ FORGET_SCHEMA = _object(
     {
         **dict.fromkeys(("id", "path", "etag"), _STRING),
         "status": {**_STRING, "enum": ["deleted", "archived", "active", "superseded"]},
-        "holds_now": {**_LINK, "description": "The older note that counts again, or the newer one."},
-        "behind": _string("It is done; why the index learns of it only with the next sweep."),
+        "holds_now": {**_LINK, "description": "The note that is active now."},
+        "behind": _string("Why the index catches up only at the next sweep."),
     },
     optional=("holds_now", "behind"),
 )

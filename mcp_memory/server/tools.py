@@ -75,7 +75,7 @@ class MemoryTool(Tool):
             raise
         except Exception as error:
             log.exception("a bug in a tool")
-            raise ToolError("internal: a bug of mcp-memory; the daemon's log says where") from error
+            raise ToolError("internal: a bug in mcp-memory; the daemon's log says where") from error
 
 
 def add_tools(server: FastMCP, engine: Engine) -> None:
@@ -229,7 +229,7 @@ def _search_lines(found: Payload) -> Iterator[str]:
         yield quoted(snippet if len(snippet) <= SNIPPET_CHARS else f"{snippet[:SNIPPET_CHARS]} …")
     for passage in found.get("left_out", ()):
         filters = ", ".join(passage["filters"])
-        yield f"left out by {filters}: id {in_line(passage['id'])} · {in_line(_place(passage))}"
+        yield f"excluded by {filters}: id {in_line(passage['id'])} · {in_line(_place(passage))}"
     yield from (in_line(f"{name}: {found[name]}") for name in ("note", "degraded") if found.get(name))
 
 
@@ -245,7 +245,7 @@ def _append_text(receipt: Payload) -> str:
     similar = [f"similar: id {in_line(one['id'])}\n{quoted(one['text'])}" for one in receipt["similar"]]
     contrary = (f"contradicts {one['id']}: {one['text']} ({one['why']})" for one in receipt["contradicts"])
     text += _link_text("replaced", receipt.get("superseded"))
-    text += _link_text("stored before, but replaced since by", receipt.get("superseded_by"))
+    text += _link_text("already stored, but since replaced by", receipt.get("superseded_by"))
     return "\n".join([text, *similar, *(f"{in_line(line)} · if replaced, repeat with supersedes" for line in contrary)])
 
 

@@ -94,7 +94,7 @@ def test_fix_through_the_daemon_puts_back_what_was_overwritten(served: Place):
 @pytest.mark.parametrize("operation", ["accept", "adopt", "compact", "doctor", "erase", "fix", "recover"])
 def test_no_agent_decides_for_a_person(served: Place, operation: str):
     agent = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="agent")
-    with pytest.raises(Refused, match="for a person"):
+    with pytest.raises(Refused, match="only a person"):
         agent.call(operation, {"target": "notes/none.md", "sure": True})
 
 
@@ -141,7 +141,7 @@ def test_uninstall_leaves_the_notes(place: Place):
     assert not (place.root / "state").exists()
     assert {file: file.read_bytes() for file in place.vault.rglob("*") if file.is_file()} == before
     assert note["path"] in {str(file.relative_to(place.vault)) for file in before}
-    assert "nothing of this vault" in place.run("uninstall", "--purge", **environ).ok().out
+    assert "nothing is kept for this vault" in place.run("uninstall", "--purge", **environ).ok().out
     assert not (place.root / "state").exists()
 
 

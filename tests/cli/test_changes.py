@@ -26,13 +26,13 @@ def test_a_person_sees_what_two_clients_did_and_takes_one_back(served: Place):
         "claude, session c-2", "you", "claude, session c-2", "claude, session c-2", "codex, session c-1",
     ]  # fmt: skip
     assert "Painted the lighthouse" in lines[2]
-    assert "no change is known" in served.run("changes", "--client", "nobody").ok().out
+    assert "no changes are recorded" in served.run("changes", "--client", "nobody").ok().out
 
     wanted = ("undo", "--session", "c-2")
     preview = served.run(*wanted)
     assert preview.code == 5
     assert [line.split("  ")[-2] for line in preview.out.splitlines()] == [
-        "will count again", "will be forgotten", "will be forgotten"
+        "will be active again", "will be forgotten", "will be forgotten"
     ]  # fmt: skip
     assert served.run(*wanted, "--json").code == 5
     assert kept["id"] not in served.run("search", "lighthouse").ok().out

@@ -190,7 +190,7 @@ def test_json_everywhere(served: Place):
     assert head.split()[:5] == ["words", "section", "vectors", "boosts", "sum"]
     assert row.split()[:2] == ["1", "#1"] and row.endswith("rye, tuesdays") and confidence.startswith("confidence")
     left_out = served.run("search", "--explain", "--kind", "fix", "rye").ok().out
-    assert left_out.splitlines()[-1].startswith(f"left out by kinds: {note['path']}:")
+    assert left_out.splitlines()[-1].startswith(f"excluded by kinds: {note['path']}:")
     assert "We mill rye" in served.run("recall", "--json", "--id", note["id"]).ok().json["text"]
     assert served.run("forget", "--json", note["id"], "--reason", "a test").ok().json["status"] == "deleted"
     assert served.run("search", "--json", "rye").ok().json["hits"] == []
@@ -319,7 +319,7 @@ def test_a_mistake_in_the_configuration_does_not_keep_the_daemon_from_being_ende
     for text in (f'vault.path = "{place.vault}"\n{mistake}\n', f'{mistake}\n[vault]\npath = "{place.vault}"  # mine\n'):
         file.write_text(text)
         stopped = place.run("stop", **of_the_file).ok()
-        assert "was not running" in stopped.out and "only the vault's path counts" in stopped.err
+        assert "was not running" in stopped.out and "only the vault's path is used" in stopped.err
         looked = place.run("status", **of_the_file)
         assert looked.code == 3 and f"no daemon runs for {place.vault}" in looked.err
         gone = place.run("uninstall", **of_the_file).ok().out

@@ -41,7 +41,7 @@ def test_scripts_list_and_decide(place: Place):
         kept = place.run("review", "--keep", new).ok().out
         assert f"{old[-6:]}\nkept: {new}" in kept and "goes  The billing gateway listens on port 8087." in kept
         assert "1 change undone" in place.run("undo", new, "--yes").ok().out
-        assert "both hold" in place.run("review", "--both", new.lower(), "--with", old[-6:].lower()).ok().out
+        assert "both apply" in place.run("review", "--both", new.lower(), "--with", old[-6:].lower()).ok().out
         assert "no conflict is open" in place.run("review", "--conflicts").ok().out
         assert place.run("review", "--keep", old).code == 4
         assert place.run("review", "--with", old).code == 2

@@ -128,7 +128,7 @@ def test_what_was_adopted_is_taken_back_and_what_agents_wrote_is_not(place: Plac
         assert ledger.read_bytes() == lines
     with place.started():
         agent = DaemonConnection(Address.read(place.state.daemon), place.credentials, client="agent")
-        with pytest.raises(Refused, match="for a person"):
+        with pytest.raises(Refused, match="only a person"):
             agent.call("adopt", {"revoke": True})
         for path in ("one.md", "two.md"):
             with pytest.raises(Refused, match="personal note"):

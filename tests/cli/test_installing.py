@@ -49,7 +49,7 @@ def test_what_switches_memory_off_is_said(settings: Settings, tmp_path: Path) ->
     ):
         steps = _install(settings, client).next_steps
         assert any(step.endswith(f"won't use the server: {server}") for step in steps)
-        assert f"{hooks} switches our hooks off, too" in steps
+        assert f"{hooks} turns off our hooks, too" in steps
 
 
 @pytest.mark.parametrize(("client", "file", "text", "is_on"), [

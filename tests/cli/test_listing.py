@@ -59,7 +59,7 @@ def test_a_person_sees_what_is_stored_and_takes_an_id_from_it(alone: Place):
     assert "by kind\n" in shown and "besides: " in shown and "\nindex: " in shown
     for command in ("show", "changes", "forget", "restore", "mute"):
         assert alone.run(command, "the", "tall", "lighthouse").code
-    assert "nothing was asked" in alone.run("stats", "--unanswered").ok().out
+    assert "no unanswered questions" in alone.run("stats", "--unanswered").ok().out
     assert alone.run("stats", "--unanswered", "--json").ok().json == {"unanswered": []}
     for refused in (["--deleted", "--archived"], ["--deleted", "--text"], ["--today", "--since", "monday"]):
         assert alone.run("list", *refused).code == 2

@@ -117,7 +117,7 @@ def test_back_kind_project_and_the_nearest_notes(place: Place):
         # Help; saved without a change; dropped, and back; a kind that isn't known, then one that is, and a project.
         keys = ["?", "e", "d", "b", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "m", "1\n", "r", "q"]
         shown = typed(place, "review", keys, EDITOR=str(untouched), COLUMNS="60")
-        assert "m  merge: name one of the nearest notes" in shown
+        assert "m  merge: choose a similar note" in shown
         assert "nothing is accepted" in shown
         assert "dropped" in shown
         assert "unknown kind 'whim'" in shown

@@ -74,11 +74,11 @@ def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Pla
     def stopped(*answers: str) -> str:
         ran = answered(place, ["setup"], [*answers, INTERRUPT])
         assert ran.code == 130, ran
-        assert "what was done stays. To go on: mcp-memory setup" in ran.out
+        assert "finished steps are kept. To continue: mcp-memory setup" in ran.out
         return ran.out
 
     no, yes = "n\n", "y\n"
-    assert "Connect Claude Code by these changes? d shows them [Y/n]" in stopped()
+    assert "Connect Claude Code with these changes? d shows them [Y/n]" in stopped()
     assert "Not connected. Later: mcp-memory install claude-code" in stopped(no)  # at Codex
     assert "Codex: connected\n" in stopped(no, yes)  # at the sessions
     assert "read: 1 message" in stopped(no, yes)  # at what Claude Code remembers: Codex is not asked for again
@@ -86,7 +86,7 @@ def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Pla
     assert ended.code == 0, ended
     for line in (
         "Codex (~/.codex): connected already",
-        "1 session, all read already",
+        "1 session, all already read",
         "imported: 1 new",
     ):
         assert line in ended.out, line

@@ -71,7 +71,10 @@ def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
     assert dry.splitlines()[-1].startswith(f"would share topics/01-bread with {to}: 3 new, 4 links")
     assert not to.exists()
     told = kept.run("share", "topics/01-bread", "--to", str(to)).ok().out
-    assert told.splitlines()[-1] == f"shared topics/01-bread with {to}: 3 new, 4 links out of the topic made plain text"
+    assert (
+        told.splitlines()[-1]
+        == f"shared topics/01-bread with {to}: 3 new, 4 links out of the topic made into plain text"
+    )
     assert (to / "1.md").read_text() == f"{BREAD[1]}\n\nSee the oven and [another](./0.md).\n"
     (to / "1.md").write_text("mine")
     for command, code, said in (

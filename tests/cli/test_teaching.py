@@ -25,7 +25,7 @@ def test_a_note_goes_into_agents_md_and_out_again(place: Place, mine: bytes | No
         taught = file.read_bytes()
         assert taught.startswith(mine or b"")
         assert taught.count(b"Run pnpm test, not npm test.") == 1
-        assert there.run("teach", note, *to).ok().out == f"{file} has it already\n"
+        assert there.run("teach", note, *to).ok().out == f"{file} already contains it\n"
         assert file.read_bytes() == taught
 
         there.run("edit", note, stdin=b"Run pnpm test --run.\n").ok()

@@ -78,7 +78,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert "1 fresh note waiting: a topic begins with 3 notes that share a subject" in told
     (run,) = {change["run"] for change in stocked.run("changes", "--json").ok().json["changes"]} - {None}
     assert f"→ mcp-memory undo {run}" in told
-    assert len(re.findall(r"\(tells [1-9]\d* of \d+ facts\)", stocked.run("topics", "--dropped").ok().out)) == 2
+    assert len(re.findall(r"\(shows [1-9]\d* of \d+ facts\)", stocked.run("topics", "--dropped").ok().out)) == 2
     assert stocked.run("topics", "compact").ok().out.splitlines()[0] == "nothing to do"
     assert files(stocked) == after
 
@@ -130,7 +130,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert [text for text in [*BREAD, *STARS] if told["text"].count(f"[{text}]") != 1] == []
 
     preview = stocked.run("undo", run)
-    assert preview.code == 5 and "is taken back, with all that this run changed" in preview.out
+    assert preview.code == 5 and "will be undone with its whole run" in preview.out
     undone = stocked.run("undo", run, "--yes").ok().out
     assert "read by other users" not in stocked.run("doctor").out, "what we made ourselves has the right mode"
     assert undone.count("undone: ") == 3 and undone.endswith("1 change undone\n")

@@ -90,7 +90,7 @@ def test_gemini_cli(served: Machine, gemini: GeminiStub) -> None:
         text = settings.read_text()
         settings.write_text(text.replace("{", '{"hooksConfig": {"enabled": false},', 1))
         looked = run("mcp-memory", "clients", environ=environ, cwd=served.home).out
-        assert f"hooksConfig.enabled = false in {settings} switches our hooks off" in looked
+        assert f"hooksConfig.enabled = false in {settings} turns off our hooks" in looked
         settings.write_text(text.replace('"trust": true', '"trust": true,', 1))
         assert any("trailing commas aren't allowed" in line for line in doctored(served, "gemini")["todo"])
         settings.write_text(text)

@@ -217,7 +217,7 @@ async def test_a_superseded_note_has_one_successor(world: World) -> None:
         assert second.superseded and second.superseded["id"] == first.id and "why" not in second.superseded
         third = await engine.append("Tea at six", kind="fact", supersedes=first.id)
         assert third.superseded and third.superseded["id"] == second.id and third.superseded["text"] == "Tea at five"
-        assert f"{first.path} had been replaced" in third.superseded["why"]
+        assert f"{first.path} was already replaced" in third.superseded["why"]
         for old in (first, second):
             assert f"{old.path} was superseded by {third.id} ({third.path})" in await engine.recall(ids=[old.id])
         assert " was superseded by" not in await engine.recall(ids=[third.id])

@@ -70,7 +70,7 @@ def test_it_asks(served: Place, home: Path) -> None:
 
 def test_all_are_disconnected_but_one_whose_file_is_broken(served: Place, home: Path) -> None:
     before = tree(home)
-    assert "no client's files hold anything of this vault" in served.run("uninstall", "--all", "--yes").ok().out
+    assert "no client's files contain anything of this vault" in served.run("uninstall", "--all", "--yes").ok().out
     for client in ("codex", "cursor", "vscode"):
         served.run("install", client, "--yes").ok()
     connected = tree(home)
@@ -283,7 +283,7 @@ def test_openclaws_workspace_is_offered_and_left_as_it_is(served: Place, home: P
     configured = tmp_path / "config.toml"
     configured.write_text(f'[vault.sources]\nopenclaw = "{workspace}"\n')
     read = served.run("install", "openclaw", "--dry-run", "--config", str(configured)).ok().out
-    assert "under [vault.sources]" not in read, "searched where it is"
+    assert "under [vault.sources]" not in read, "searched in place"
     shutil.rmtree(home / ".openclaw")
 
 

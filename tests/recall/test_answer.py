@@ -40,7 +40,7 @@ async def test_a_note_verbatim_with_its_lines_as_in_the_file(world: World) -> No
             if bad:
                 with pytest.raises(InvalidInput, match="lines"):
                     await engine.recall(path="a.md", lines=bad)
-        with pytest.raises(InvalidInput, match="lines goes with path"):
+        with pytest.raises(InvalidInput, match="`lines` needs `path`"):
             await engine.recall(ids=["path:a.md"], lines="1")
 
 

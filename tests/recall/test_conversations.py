@@ -63,7 +63,7 @@ async def test_each_conversation_has_its_own_memory(tmp_path: Path) -> None:
             await engine.recall(path="MEMORY.md", project=GROUP)
         assert REGATTA in await engine.recall(ids=[crew.id], project=GROUP)
         for where in ({"path": "MEMORY.md"}, {"path": "notes/fact/x.md"}, {"kind": "log"}):
-            with pytest.raises(Refused, match="other conversations read that"):
+            with pytest.raises(Refused, match="a shared conversation"):
                 await engine.append("For everyone.", project=GROUP, **where)
 
         receipt = await engine.append("The crew of the regatta meets at eight.", kind="fact", project=OTHER)

@@ -19,7 +19,7 @@ def test_an_agent_says_neither_author_nor_date(daemon: Running, forged: dict[str
     with Wire(daemon, client="agent") as agent:
         answer = agent.api("append", {"content": f"Written with {forged}.", **forged})
     assert answer.status == 403
-    assert answer.json["message"] == f"{next(iter(forged))} is for a person to say"
+    assert answer.json["message"] == f"only a person can pass {next(iter(forged))}"
     assert not [note for note in daemon.place.vault.rglob("*.md") if f"Written with {forged}" in note.read_text()]
 
 

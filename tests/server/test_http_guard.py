@@ -179,7 +179,7 @@ def test_an_agents_token_may_do_what_its_tools_and_hooks_do(daemon: Running):
         refused = {name for name in known if agent.api(name, {"no such": 1}).status == 403}
         assert len(refused) > 40
         assert set(known) - refused == AGENTS
-        assert agent.api("jobs", {}).json["message"] == "jobs is for a person at the command line"
+        assert agent.api("jobs", {}).json["message"] == "only a person can use jobs, at the command line"
         assert {person.api(name, {"no such": 1}).status for name in known} == {400}
 
 

@@ -59,7 +59,7 @@ def test_what_is_said_of_all_hits_is_in_the_text_too(reader: TextOnly):
     reader("memory_append", content="Thistles are cut in June.", kind="fact")
     nothing = reader("memory_search", query="thistles", kinds=["commitment"], mode="keyword", explain=True)
     assert nothing.startswith("0 hits, ")
-    assert "\nleft out by kinds" in nothing
+    assert "\nexcluded by kinds" in nothing
     assert "\nnote: " in reader("memory_search", query="zebra quilt saxophone", kinds=["commitment"])
 
 

@@ -201,7 +201,7 @@ def test_a_bad_value_is_a_tool_error_that_says_what_to_pass(both: Wire, tool, ar
 
 MISFITS = [
     ("memory_search", {}, "Missing `query`."),
-    ("memory_search", {"query": [MARK]}, "`query` must be a string: A question or key words"),
+    ("memory_search", {"query": [MARK]}, "`query` must be a string: A question or keywords"),
     ("memory_search", {"query": "x", "limit": MARK}, "`limit` must be a whole number: 1 to 1000. Default 6."),
     ("memory_search", {"query": "x", "limit": 1.5}, "`limit` must be a whole number"),
     ("memory_search", {"query": "x", "kinds": {MARK: 1}}, "`kinds` must be a list of strings: E.g. ["),

@@ -218,7 +218,7 @@ class _Examination:
         for state in sorted({*states.values()} - {TRUSTED, WIRED, UNREAD}):
             why = self._client.why_hooks_off(self._paths) if state == OFF else None
             default = REMEDIES.get((self._client.name, state), f"hooks are {state}: {remedy}")
-            self._add_todo(f"{why} switches our hooks off, too" if why else default)
+            self._add_todo(f"{why} turns off our hooks, too" if why else default)
 
     def _add_todo(self, line: str | None) -> None:
         if line and line not in self._status.todo:

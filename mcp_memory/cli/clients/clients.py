@@ -26,7 +26,7 @@ from mcp_memory.text.pluralize import counted
 
 PLUGIN_FOLDER = "configs/plugin"
 
-_LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, as on a busy machine")
+_LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, for example on a busy machine")
 
 
 @click.group(invoke_without_command=True)
@@ -108,13 +108,13 @@ def _lines(found: HooksReport, notes: Mapping[str, Any]) -> Iterator[str]:
             many = f" ({counted(len(named), 'entry', 'entries')})" if len(named) > 1 else ""
             yield f"    {path}  {' · '.join(dict.fromkeys(named))}{many}"
     if not found.sessions:
-        yield "no hook was called yet: mcp-memory clients shows whether they are connected"
+        yield "no hook has been called yet: mcp-memory clients shows whether they are connected"
     if found.prompts:
         tokens = "" if found.tokens_per_prompt is None else f", else {found.tokens_per_prompt:.0f} tokens (median)"
         yield f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}"
     for event, (late, calls) in found.late.items():
         asked = counted(calls, LIMITED[event])
-        yield f"late        {late} of the last {asked} got nothing because the deadline was over"
+        yield f"late        {late} of the last {asked} got nothing because time ran out"
     for why, count in found.degraded.items():
         yield f"degraded    {counted(count, 'prompt')}: {why}"
     if found.p50_ms is not None and found.p99_ms is not None:

@@ -69,7 +69,7 @@ def _apply(changes: Sequence[ConfigChange]) -> Iterator[Path]:
             backup = config_files.apply(change, datetime.now().astimezone())
         except McpMemoryError:
             for file in done:
-                print_status(f"changed already: {file}")
+                print_status(f"already changed: {file}")
             raise
         done.append(change.file)
         if backup:

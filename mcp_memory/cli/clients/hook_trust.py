@@ -78,7 +78,7 @@ def hashes_of(file: Path, content: bytes) -> dict[str, str]:
     """Map Codex's key of each of our hooks in that file to the hash by which Codex trusts it. Codex reads a copy with
     this content in a temporary home; nothing is written to the file. Raises Refused if Codex gives no answer."""
     if shutil.which("codex") is None:
-        raise Refused("there is no codex on your PATH", hint="install it, or leave --trust-hooks out")
+        raise Refused("there is no codex on your PATH", hint="install it, or omit --trust-hooks")
     with tempfile.TemporaryDirectory(prefix="mcp-memory-") as home:
         copy = Path(home).resolve() / "hooks.json"
         copy.write_bytes(content)

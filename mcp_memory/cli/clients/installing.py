@@ -86,12 +86,14 @@ def install(
     if (client is None) != everything:
         raise InvalidInput("name a client, or pass --all", hint="mcp-memory install --help lists them")
     if everything and (name or no_hooks or trust_hooks or scope != "user"):
-        raise InvalidInput("--all takes only --dry-run and --yes", hint="mcp-memory install CLIENT, with its options")
+        raise InvalidInput(
+            "--all can be combined only with --dry-run and --yes", hint="mcp-memory install CLIENT, with its options"
+        )
     can_trust = client == "codex" and scope == "user" and not no_hooks
     if trust_hooks and not can_trust:
         raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
     if name is not None and not SERVER_NAME.fullmatch(name):
-        raise InvalidInput("a server's name consists of letters, digits, - and _", hint="--name memory-of-mine")
+        raise InvalidInput("a server's name may contain only letters, digits, - and _", hint="--name memory-of-mine")
     settings = cli.settings
     can_ask = can_trust and not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
     if not dry_run and not settings.daemon.uds and known_url(settings) is None:

@@ -19,7 +19,7 @@ from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
 
 SESSIONS_ARE_KEPT = (
-    "sessions are kept on this machine, without secrets, and what you state in them is remembered; to switch that off: "
+    "sessions are kept on this machine, without secrets, and what you state in them is remembered; to turn that off: "
     "enabled = false under [capture]"
 )
 
@@ -40,7 +40,7 @@ def next_steps(
     for change in changes:
         yield from _obstacles(described, change, url, paths)
     if has_hooks and (why := described.why_hooks_off(paths)):
-        yield f"{why} switches our hooks off, too"
+        yield f"{why} turns off our hooks, too"
     if shutil.which(described.program) is None:
         yield f"{described.program} was not found on your PATH: it reads these files once it is there"
     if any(change.target.has(PermissionRule) and not change.is_nothing for change in changes):

@@ -129,7 +129,7 @@ class ProxyOptions:
         found = {"Authorization": f"Bearer {self.credentials.token(self._options.client)}"}
         if project := self._options.project:
             if not project.isprintable():
-                raise InvalidInput("the project's name holds a control character", hint="use one line of plain text")
+                raise InvalidInput("the project's name contains a control character", hint="use one line of plain text")
             found["Mcp-Memory-Project"] = _header(project)
         if project or self._options.client in IN_PROJECT:
             with suppress(OSError):  # the folder may be gone

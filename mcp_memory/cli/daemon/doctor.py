@@ -42,9 +42,9 @@ def doctor(
     mcp-memory doctor --repair
     mcp-memory doctor --repair memory/2026-11-21.md    add back this log's lost entries"""
     if repair + dismiss + accept + reindex > 1:
-        raise InvalidInput("several of the options", hint="pass only one option")
+        raise InvalidInput("these options can't be combined", hint="pass only one option")
     if entries and not (repair or dismiss):
-        raise InvalidInput("what is to happen with these entries?", hint="pass --repair or --dismiss")
+        raise InvalidInput("nothing to do with these entries", hint="pass --repair or --dismiss")
     if dismiss and not entries:
         raise InvalidInput(
             "no entry to dismiss", hint="mcp-memory doctor --dismiss ENTRY; mcp-memory doctor names them"

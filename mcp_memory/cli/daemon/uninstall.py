@@ -75,7 +75,7 @@ def uninstall(
     if done:
         _remove_all(cli.settings_without_mistakes, plan)
     lines = [f"{'removed' if done else 'would go'}  {place}" for place in plan.gone]
-    lines += [] if plan.gone else ["nothing of this vault is kept outside it"]
+    lines += [] if plan.gone else ["nothing is kept for this vault outside it"]
     lines += ["stays:", *(f"  {line}" for line in plan.stays)]
     lines += ["to remove it: mcp-memory uninstall --purge"] if plan.gone and not purge else []
     cli.show({"removed": done, "gone": [str(place) for place in plan.gone], "stays": list(plan.stays)}, lines)
@@ -98,7 +98,7 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
                 continue
             if not cli.as_json:
                 show_diff(plan)
-            if not (yes or dry_run or confirm(f"disconnect {described.title} by these changes?")):
+            if not (yes or dry_run or confirm(f"disconnect {described.title} with these changes?")):
                 continue
             row, lines = make_changes(plan, dry_run=dry_run, done="disconnected")
             rows.append(row)
@@ -107,7 +107,7 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
             print_status(f"{described.title}: not disconnected: {error}")
             rows.append({"client": client, "done": False, "error": error.message, "hint": error.hint})
             has_failed = True
-    cli.show({"clients": rows}, [] if rows else ["no client's files hold anything of this vault"])
+    cli.show({"clients": rows}, [] if rows else ["no client's files contain anything of this vault"])
     if has_failed:
         click.get_current_context().exit(1)
 
@@ -122,7 +122,7 @@ def plan_uninstall(settings: Settings) -> UninstallPlan:
     gone = [*([state.root] if state.root.is_dir() else []), *(models if with_models else [])]
     stays = [
         f"the vault and every note in it: {settings.vault_path}",
-        "but not who wrote them: after a new start agents may change none until: mcp-memory adopt",
+        "but not who wrote them: after a fresh start, agents can change none until you run mcp-memory adopt",
     ]
     if not with_models:
         stays += [f"compiled and downloaded models: {place}" for place in models]
@@ -151,7 +151,9 @@ def _remove_all(settings: Settings, plan: UninstallPlan) -> None:
         with suppress(OSError):  # missing, or it holds something that isn't ours
             place.rmdir()
     if is_held(state):
-        raise StorageFailed(f"a daemon has started again and uses {state.root}", hint="mcp-memory stop, then again")
+        raise StorageFailed(
+            f"a daemon has started again and uses {state.root}", hint="run mcp-memory stop, then try again"
+        )
 
 
 def _connected_clients(settings: Settings) -> Iterator[str]:

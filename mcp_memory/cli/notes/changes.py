@@ -27,12 +27,12 @@ _MOST_NAMED = 10
 
 _ACTIONS = {
     "forget": "will be forgotten",
-    "restore": "will count again",
+    "restore": "will be active again",
     "archive": "will be archived again",
-    "reinstate": "will hold again",
+    "reinstate": "will be active again",
     "put back": "will have its earlier text again",
     "bring back": "will be where it was",
-    "undo run": "is taken back, with all that this run changed",
+    "undo run": "will be undone with its whole run",
 }
 
 _client = click.option(
@@ -65,7 +65,7 @@ def changes(cli: CommandContext, note: tuple[str, ...], at: str | None, **wanted
     words = " ".join(note)
     if at is not None:
         if not words:
-            raise InvalidInput("--at without a note", hint="name one: mcp-memory changes NOTE --at COMMIT")
+            raise InvalidInput("--at needs a note", hint="name one: mcp-memory changes NOTE --at COMMIT")
         then = with_note(
             cli, words, lambda target: cli.ask("log", target=target, at=at), lambda: notes_found(cli, words)
         )
@@ -89,7 +89,7 @@ def _note_history(cli: CommandContext, target: str, wanted: Mapping[str, Any]) -
     except (NotFound, GitUnavailable):  # the vault is in no repository, or no commit has the note
         log = []
     if not (log or answer["changes"]):
-        raise NotFound(f"no change of {target[:100]} is known", hint="mcp-memory changes lists what happened")
+        raise NotFound(f"no change to {target[:100]} is known", hint="mcp-memory changes lists what happened")
     return {**answer, "log": log}
 
 
@@ -148,7 +148,7 @@ def _result(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield fit(f"undone: {step['kind']}", _named(step), step["id"])
     for report in reports:
         yield from (f"undone: {line}" for line in report["done"])
-        yield from (f"brought up to date: {line}" for line in report["kept"])
+        yield from (f"updated: {line}" for line in report["kept"])
     yield f"{counted(len(changes) + len(reports), 'change')} undone"
     yield from (f"not undone: {_named(step)}: {step['why']}" for step in steps if step["why"])
     if any(not report["run"].startswith("dream-") for report in reports):
@@ -171,10 +171,10 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
             else:
                 yield from map(_line, members)
     if not found:
-        yield "no change is known"
+        yield "no changes are recorded"
     if answer["further"]:
         yield Remark(f"{answer['further']:,} earlier: --limit {len(found) + answer['further']}")
-    yield Remark(f"known since {local_minute(answer['since'])}")
+    yield Remark(f"recorded since {local_minute(answer['since'])}")
 
 
 def _line(change: Mapping[str, Any]) -> str:

@@ -59,7 +59,7 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
     words = " ".join(note)
     if words:
         if everything:
-            raise InvalidInput("a note with --all", hint="pass either a note or --all")
+            raise InvalidInput("a note can't be combined with --all", hint="pass either a note or --all")
         answer = with_note(
             cli, words, lambda target: cli.ask("forget", target=target, archive=True),
             lambda: notes_found(cli, words, ("active", "superseded")),

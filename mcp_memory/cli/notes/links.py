@@ -18,7 +18,7 @@ CODE_CHECK_S = 400.0
 """The deadline of a check of code, after which the engine gives up."""
 MOST_SHOWN = 100
 _MEANINGS = {
-    "broken": "lead nowhere", "ambiguous": "may lead to several notes", "moved": "lead to another note than before",
+    "broken": "lead nowhere", "ambiguous": "may lead to several notes", "moved": "lead to a different note than before",
     "forgotten": "lead to a forgotten note", "archived": "lead to an archived note",
     "superseded": "lead to a superseded note",
 }  # fmt: skip
@@ -82,14 +82,18 @@ def _refuse_ignored(
     """Raise InvalidInput for an option that would be ignored."""
     of_all = (check or repair) and not code
     mistakes = (
-        (is_right and not code, "--confirm without --code", "mcp-memory links --code NOTE --confirm"),
-        (code and repair, "--code with --repair", "pass only one option: --repair mends links between notes"),
+        (is_right and not code, "--confirm needs --code", "mcp-memory links --code NOTE --confirm"),
+        (
+            code and repair,
+            "--code can't be combined with --repair",
+            "pass only one option: --repair repairs links between notes",
+        ),
         (personal and not repair, "--personal says where to repair", "mcp-memory links --repair --personal"),
-        (yes and not repair, "--yes without --repair", "mcp-memory links --repair --personal --yes"),
-        (orphans and not of_all, "--orphans without --check", "mcp-memory links --check --orphans"),
-        (project and not code, "--project without --code", "mcp-memory links --code --project NAME"),
+        (yes and not repair, "--yes needs --repair", "mcp-memory links --repair --personal --yes"),
+        (orphans and not of_all, "--orphans needs --check", "mcp-memory links --check --orphans"),
+        (project and not code, "--project needs --code", "mcp-memory links --code --project NAME"),
         (depth > 1 and (of_all or code), "--depth is for the links of a note", "mcp-memory links NOTE --depth 2"),
-        (words and of_all, "a note with --check or --repair", "they look at all notes: leave it out"),
+        (words and of_all, "a note can't be combined with --check or --repair", "they check all notes: omit the note"),
     )
     for is_made, what, hint in mistakes:
         if is_made:

@@ -63,11 +63,14 @@ def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text:
     mcp-memory list --deleted --client claude-code --since yesterday"""
     if today:
         if filters["since"]:
-            raise InvalidInput("--today with --since", hint="pass only one option")
+            raise InvalidInput("--today can't be combined with --since", hint="pass only one option")
         filters["since"] = format_when(datetime.combine(date.today(), time()).astimezone())
     if deleted:
         if archived or text:
-            raise InvalidInput(f"--deleted with {'--archived' if archived else '--text'}", hint="pass only one option")
+            raise InvalidInput(
+                f"--deleted can't be combined with {'--archived' if archived else '--text'}",
+                hint="pass only one option",
+            )
         limit = filters.pop("limit")
         found = cli.ask("forgotten", **filters)["forgotten"][:limit]
         cli.show({"forgotten": found}, [*forgotten_lines(found), f"{counted(len(found), 'note')} forgotten"])
@@ -101,7 +104,7 @@ def due(cli: CommandContext, done: tuple[str, ...], words: tuple[str, ...], ever
     mcp-memory due --done KABTV4
     mcp-memory due --done petra list"""
     if words and not done:
-        raise InvalidInput("words without --done", hint="mcp-memory due --done WORDS")
+        raise InvalidInput("words need --done", hint="mcp-memory due --done WORDS")
     if done:
         *before, last = done
         kept = [_keep(cli, target) for target in (*before, " ".join((last, *words)))]
@@ -150,7 +153,9 @@ def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
     mcp-memory stats 7F3K2A
     mcp-memory stats --unanswered"""
     if target and unanswered:
-        raise InvalidInput("a note with --unanswered", hint="remove the note: questions belong to no note")
+        raise InvalidInput(
+            "a note can't be combined with --unanswered", hint="omit the note: questions don't belong to notes"
+        )
     answer, index_bytes = cli.ask("stats", target=target, unanswered=unanswered), 0
     if unanswered:
         cli.show(answer, _unanswered_lines(answer))
@@ -193,11 +198,11 @@ def _beginning(note: Mapping[str, Any]) -> Iterator[str]:
 
 def _use_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield Heading(answer["title"])
-    used = f"last used {answer['last_used']}" if answer["last_used"] else "not used since uses are counted"
+    used = f"last used {answer['last_used']}" if answer["last_used"] else "not used since counting began"
     yield f"{answer['heat']}: {used}"
     counts = [f"{answer[name]} × {name}" for name in ("found", "told", "shown", "muted", "edited") if answer[name]]
     asked = f"for {counted(answer['questions'], 'different question')} in {counted(answer['sessions'], 'session')}"
-    yield from wrap(f"{', '.join(counts) or 'never found nor told'}; {asked}")
+    yield from wrap(f"{', '.join(counts) or 'never found or shown'}; {asked}")
     yield f"clients: {', '.join(answer['clients']) or 'none'}"
     latest = list(answer["days"].items())[-_MOST:]
     yield from table([(f"  {day}", *(f"{number} {name}" for name, number in use.items())) for day, use in latest], 0)
@@ -209,7 +214,7 @@ def _unanswered_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         asked = f"asked {counted(one['times'], 'time')}, last on {one['last']}"
         yield f"  — {' · '.join(fact for fact in (one['project'], asked) if fact)}"
     if not answer["unanswered"]:
-        yield "in the last 30 days nothing was asked that memory could not answer"
+        yield "no unanswered questions in the last 30 days"
 
 
 def _stats_lines(answer: Mapping[str, Any], index_bytes: int) -> Iterator[str]:

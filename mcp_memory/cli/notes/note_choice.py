@@ -82,7 +82,7 @@ def _choose(cli: CommandContext, words: str, notes: Sequence[Note]) -> str:
     if cli.as_json or not sys.stdin.isatty() or not offered:
         error = InvalidInput if named else NotFound
         some = "".join(f"\n{fit('', note['title'], short_id(note['id']), indent='    ')}" for note in offered)
-        hint = f"name one by its id:{some}" if some else "mcp-memory search finds notes by what they mean"
+        hint = f"name one by its id:{some}" if some else "mcp-memory search finds notes by meaning"
         raise error(f"{what} the words {words!r}", hint=hint)
     print_status(f"{what} the words {words!r}{'' if named else '; the nearest are'}:")
     offer(offered)

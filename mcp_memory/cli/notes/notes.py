@@ -68,7 +68,7 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
             say(line)
     for passage in answer.get("left_out", ()):
         where = f"{passage['path']}:{passage['start_line']}"
-        say(f"left out by {', '.join(passage['filters'])}: {where}  {passage['title']}")
+        say(f"excluded by {', '.join(passage['filters'])}: {where}  {passage['title']}")
     if not answer["hits"]:
         return
     if answer.get("note"):
@@ -131,7 +131,9 @@ def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
     lines = [*_receipt_lines(answer), *([f"expires {fields['expires']}"] if fields["expires"] else [])]
     if fields["kind"] == "commitment" and not cli.as_json:
         due = [one["when"] for one in cli.ask("due", project="*")["commitments"] if one["id"] == answer["id"]]
-        lines.append(f"due {due[0]}" if due else "no date was found in its words, so nobody is told: pass --due")
+        lines.append(
+            f"due {due[0]}" if due else "no date was found in the text, so nobody will be reminded: pass --due"
+        )
     cli.show(answer, lines)
 
 
@@ -139,7 +141,7 @@ def _receipt_lines(answer: dict[str, Any]) -> Iterator[str]:
     yield fit(answer["outcome"], answer["path"], short_id(answer["id"]))
     yield from (fit("similar", one["text"], short_id(one["id"])) for one in answer["similar"])
     yield from chain_lines("replaced", answer.get("superseded"))
-    yield from chain_lines("stored before, but replaced since by", answer.get("superseded_by"))
+    yield from chain_lines("already stored, but since replaced by", answer.get("superseded_by"))
     for one in answer["contradicts"]:
         yield fit("contradicts", one["why"], short_id(one["id"]))
         yield from wrap(one["text"], "  ")

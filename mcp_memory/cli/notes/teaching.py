@@ -59,7 +59,9 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
         ConfigTarget(file, (taught_block(file.name, kept),), within=root), old, new.encode() or None, what
     )
     if text == new:
-        cli.show({"file": str(file), "notes": ids, "gone": gone, "diff": "", "done": False}, [f"{file} has it already"])
+        cli.show(
+            {"file": str(file), "notes": ids, "gone": gone, "diff": "", "done": False}, [f"{file} already contains it"]
+        )
         return
     shown = diff(change, str(file.relative_to(root)))
     _write(cli, change, shown, dry_run=dry_run, yes=yes)
@@ -109,7 +111,7 @@ def _check(note: Mapping[str, Any], project: str | None) -> None:
     if note["shelf"] != "active":
         raise Refused(f"{note['path']} is {note['shelf']}, not confirmed", hint="accept it first: mcp-memory review")
     if note["private"]:
-        raise Refused(f"{note['path']} is private", hint="to teach it, take its mark away: mcp-memory edit")
+        raise Refused(f"{note['path']} is private", hint="to teach it, remove its private mark: mcp-memory edit")
     if note["project"] and note["project"] != project:
         raise Refused(f"the note is about the project {note['project']}", hint="run this in its repository")
 

@@ -11,15 +11,15 @@ from mcp_memory.cli.console import Heading, confirm, fail, fit, read_key, say, s
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.text.pluralize import counted
 
-KEYS = "keep [n]ewer, keep [o]lder, [b]oth hold, [s]kip [?] help [q]uit"
+KEYS = "keep [n]ewer, keep [o]lder, [b]oth apply, [s]kip [?] help [q]uit"
 EXPLAINED = """\
-n  keep newer: it holds, and the older note, whole, is marked as superseded
-o  keep older: it holds, and the newer note, whole, is marked as superseded
-b  both hold: the newer note records that both apply, and they are not shown as a conflict again
+n  keep newer: the whole older note is marked as superseded
+o  keep older: the whole newer note is marked as superseded
+b  both apply: the newer note records that, and they aren't shown as a conflict again
 s  skip: the conflict stays open
 q  quit: the rest stays open"""
 QUIT = frozenset("q\x03\x04\x1b")
-_PAST = {"keep": "kept", "both": "both hold"}
+_PAST = {"keep": "kept", "both": "both apply"}
 
 
 def show_conflicts(cli: CommandContext, project: str | None) -> None:
@@ -29,7 +29,7 @@ def show_conflicts(cli: CommandContext, project: str | None) -> None:
     if items and not cli.as_json and sys.stdin.isatty():
         _decide_with_keys(cli, items, project)
         return
-    hint = "to decide: mcp-memory review --keep ID (the other one goes whole: edit it where it says more), or --both ID"
+    hint = "to decide: mcp-memory review --both ID, or --keep ID (the whole other note is superseded)"
     cli.show(found, [*(line for item in items for line in _lines(item)), hint if items else "no conflict is open"])
 
 

@@ -47,5 +47,5 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from [f"kept as evidence: {counted(answer['staged'], 'statement')}"] if answer["staged"] else []
     yield from (Remark(f"not done: {why}") for why in answer["refused"])
     if answer["promoted"] or answer["moved"] or answer["proposed"]:
-        yield Remark("tick what is to stay in DREAMS.md, then: mcp-memory dream")
+        yield Remark("tick what you want to keep in DREAMS.md, then run: mcp-memory dream")
         yield Remark(f"→ mcp-memory undo {answer['run']}")

@@ -22,16 +22,16 @@ KEYS_ACTIVE = f"[a]ccept [e]dit [d]rop {_FURTHER}"
 KEYS_DREAM = "[a]ccept [e]dit [d]rop [s]kip [b]ack [?] help [q]uit"
 KEYS_PROMISE = f"[a]ccept [f]inished [e]dit [d]rop {_FURTHER}"
 EXPLAINED = """\
-a  accept: store it as a note; beside what it contradicts, if it does
+a  accept: store it as a note, beside any note that it contradicts
 r  replace: store it, and mark what it contradicts as superseded
-e  edit: change the text in your editor, and store that; without a change nothing happens
-m  merge: name one of the nearest notes, or another; its text gets this one, or it is replaced by this one
-d  drop: never propose it again; of what is stored already: take it out again
-f  finished: the commitment is kept, as by mcp-memory due --done
+e  edit: change the text in your editor, and store that; if you change nothing, nothing is stored
+m  merge: choose a similar note or another note; this text is added to it, or replaces it
+d  drop: never propose it again; if it is already stored, forget it
+f  finished: the commitment is done, as with mcp-memory due --done
 k  kind: store it as another kind, such as decision; asked before you accept
 p  project: store it for another project, or for none
 s  skip: it waits for the next review
-b  back: to the one before, if you skipped or dropped it
+b  back: to the previous candidate, if you skipped or dropped it
 q  quit: the rest waits"""
 QUIT = frozenset("q\x03\x04\x1b")
 
@@ -86,10 +86,12 @@ def review(
     deciding = any(chosen.values()) or accept_all_above is not None
     if deciding and (keep or both or only_conflicts):
         hint = "decide on candidates and on conflicts one after the other"
-        raise InvalidInput("--accept and --drop are for candidates, --keep, --both and --conflicts aren't", hint=hint)
+        raise InvalidInput(
+            "--accept and --drop are for candidates; --keep, --both and --conflicts are for conflicts", hint=hint
+        )
     if keep or both:
         if keep and both:
-            raise InvalidInput("--keep with --both", hint="pass only one option")
+            raise InvalidInput("--keep can't be combined with --both", hint="pass only one option")
         decide_conflict(cli, "keep" if keep else "both", keep or both or "", other, yes=yes)
         return
     if other or yes:
@@ -98,7 +100,7 @@ def review(
         show_conflicts(cli, project)
         return
     if project:
-        raise InvalidInput("--project without --conflicts", hint="mcp-memory review --conflicts --project NAME")
+        raise InvalidInput("--project needs --conflicts", hint="mcp-memory review --conflicts --project NAME")
     decisions = [(verb, target) for verb in ("accept", "drop") for target in chosen[verb]]
     if accept_all_above is not None:
         decisions += [

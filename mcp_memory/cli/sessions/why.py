@@ -15,7 +15,7 @@ from mcp_memory.cli.options import command_options
 KEYS = "123456789abcdefghijklmnoprstuvwxyz"
 """The keys for notes, in order. q is missing because it quits."""
 _NOTHING = "nothing was given: mcp-memory clients hooks says how often, and what failed"
-_NOTHING_IN_IT = "no session of this name was given anything: mcp-memory why all lists the latest"
+_NOTHING_IN_IT = "no session with this name was given a note: mcp-memory why all lists the latest"
 
 
 @click.command()

@@ -48,7 +48,7 @@ def demo(cli: CommandContext) -> None:
         until = monotonic() + 10
         while root.exists() and monotonic() < until:  # a thread that outlives an interruption may still write there
             shutil.rmtree(root, ignore_errors=True)
-    dialogue.head("All of this is removed. To begin with yours: mcp-memory setup")
+    dialogue.head("All of this is removed. To set up your own: mcp-memory setup")
     cli.show(dialogue.report, ())
 
 
@@ -89,7 +89,7 @@ async def _tell(dialogue: Dialogue, settings: Settings) -> None:
     for answer in answers:
         dialogue.head(answer["about"])
         dialogue.say(f"> {answer['text']}")
-        lines = [answer.get("answer") or "Nothing that is stored answers this."]
+        lines = [answer.get("answer") or "No stored note answers this."]
         lines += [f"Until {answer['until']}: {answer['before']}"] if "before" in answer else []
         by = f"by {TITLES.get(answer.get('source', ''), 'you')} ({answer['ms']} ms)"
         lines += [f"{answer['kind']} of {answer['date'][:10]}, {by}", answer["path"]] if "answer" in answer else []

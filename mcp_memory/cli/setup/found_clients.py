@@ -73,7 +73,7 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
     dialogue.say(f"{title}: to be connected")
     for change in plan.changes:
         dialogue.say(f"{short_path(change.file)}: {', '.join(change.what)}", indent=4)
-    agreed = partial(dialogue.agree, f"Connect {TITLES[client]} by these changes?", partial(show_diff, plan))
+    agreed = partial(dialogue.agree, f"Connect {TITLES[client]} with these changes?", partial(show_diff, plan))
     if not dialogue.preview and not agreed():
         dialogue.say(f"Not connected. Later: {typed_command(settings, f'install {client}')}")
         return {"state": "declined"}

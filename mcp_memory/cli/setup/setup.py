@@ -65,7 +65,7 @@ def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bo
     try:
         connected = _take_steps(dialogue, settings, only, has_past=not no_past)
     except (click.Abort, KeyboardInterrupt):
-        print_status(f"\nstopped; what was done stays. To go on: {typed_command(settings, 'setup')}")
+        print_status(f"\nstopped; finished steps are kept. To continue: {typed_command(settings, 'setup')}")
         raise
     _explain(dialogue, settings, connected)
     cli.show(dialogue.report, ())
@@ -86,7 +86,7 @@ def _take_steps(dialogue: Dialogue, settings: Settings, only: Sequence[str], *, 
     if has_past and settings.capture.enabled:
         _capture(dialogue, settings)
     else:
-        dialogue.say("left alone: recording is switched off" if has_past else "left alone")
+        dialogue.say("skipped: recording is turned off" if has_past else "left alone")
     dialogue.head("4 of 4  What your agents remember themselves")
     if has_past:
         _import(dialogue, settings)
@@ -117,7 +117,7 @@ def _capture(dialogue: Dialogue, settings: Settings) -> None:
     count, unread, new_bytes = _find_sessions(settings)
     report = dialogue.report["past_sessions"] = {"sessions": count, "unread": len(unread), "bytes": new_bytes}
     if not unread:
-        dialogue.say(f"{counted(count, 'session')}, all read already" if count else "none yet")
+        dialogue.say(f"{counted(count, 'session')}, all already read" if count else "none yet")
         return
     seconds = max(1, new_bytes // BYTES_A_SECOND)
     how_long = counted(seconds, "second") if seconds < 90 else f"{round(seconds / 60)} minutes"
@@ -152,7 +152,7 @@ def _import(dialogue: Dialogue, settings: Settings) -> None:
         if folder is None:
             continue
         if is_read_already(folder, settings):
-            dialogue.say(f"{described.title}: {short_path(folder)} is searched where it is")
+            dialogue.say(f"{described.title}: {short_path(folder)} is searched in place")
             rows.append({"client": client, "folder": str(folder), "counts": {}, "imported": False})
             continue
         try:
@@ -194,7 +194,7 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
     """Print what happens by itself, and how to switch each part off."""
     told = [TITLES[client] for client in connected if CLIENTS[client].hooks]
     untold = [TITLES[client] for client in connected if not CLIENTS[client].hooks]
-    fitting = "agents get what fits, at a session's start and with each prompt"
+    fitting = "agents get relevant notes at the start of a session and with prompts"
     if untold:
         when_asked = f"for {listed(untold)}, when the agent asks"
         fitting = f"{fitting} ({listed(told)}; {when_asked})" if told else f"what fits is given, {when_asked}"

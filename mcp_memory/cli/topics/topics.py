@@ -176,7 +176,7 @@ def _edit(cli: CommandContext, verb: str, **arguments: Any) -> None:
 
 def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
     whole = page["kept"] + len(page["dropped"])
-    yield f"{page['path'].rpartition('/')[2]}  {page['title']}  (tells {page['kept']} of {whole} facts)"
+    yield f"{page['path'].rpartition('/')[2]}  {page['title']}  (shows {page['kept']} of {whole} facts)"
     facts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for one in page["dropped"]:
         kind, _, key = one["fact"].partition(": ")
@@ -213,7 +213,7 @@ def _result_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
     ):
         yield from (f"{verb}{line}" for line in answer[key])
     for path, count in answer["links"].items():
-        yield f"left: {counted(count, 'link')} in {path}, which agents may not change: the linked notes have moved"
+        yield f"not updated: {counted(count, 'link')} in {path}, which agents may not change: linked notes have moved"
     is_changed = answer["done"] or answer["kept"]
     if not is_changed:
         yield "nothing to do"

@@ -59,7 +59,7 @@ def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
         cli.show(answer, [line for one in found for line in _subject(one)])
     else:
         lines = [f"{one['name']}  ({one['kind']}, {counted(len(one['claims']), 'claim')})" for one in found]
-        cli.show(answer, lines or ["nothing yet: a name counts from three claims on"])
+        cli.show(answer, lines or ["nothing yet: a subject needs at least three claims"])
 
 
 @wiki.command()

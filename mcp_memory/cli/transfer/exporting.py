@@ -57,7 +57,7 @@ def export(cli: CommandContext, form: str | None, target: Path, force: bool, for
     form = form or FORMATS.get(target.suffix.lower())
     if form is None:
         formats = ", ".join(FORMATS.values())
-        raise click.UsageError(f"the name of {target} does not show a format: --format {formats}")
+        raise click.UsageError(f"the format isn't clear from the name of {target}: pass --format {formats}")
     place = target.expanduser().resolve()
     if place.is_relative_to(settings.vault_path):
         raise Refused(f"{place} is in the vault", hint="name a file outside it")

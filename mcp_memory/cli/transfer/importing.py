@@ -100,7 +100,7 @@ def _remarks(
     new = [row.path for row in rows if row.deed == "new"]
     marker = settings.vault_path / MARKER
     found = [f"every session reads {path}" for path in new if f"/{path}".endswith("/MEMORY.md") or ALWAYS_LOAD in path]
-    found += [f"agents obey {path}" for path in new if are_orders(path) and not path.endswith("MEMORY.md")]
+    found += [f"agents follow {path}" for path in new if are_orders(path) and not path.endswith("MEMORY.md")]
     if checked and marker.is_file() and (old := home_in(checked.marker)) != (now := home_in(marker.read_bytes())):
         names = f"was {old or 'the whole vault'} and is {now or 'the whole vault'} here"
         found.append(f"the managed folder {names}: notes in it are yours now")
@@ -127,7 +127,9 @@ def _run(
                     update(completed=len(found))
         except BaseException:
             if not dry_run:
-                print_status(f"stopped: the same command goes on; to take back what is in: {_UNDO}{IMPORT}-{name}")
+                print_status(
+                    f"stopped: run the same command to continue; to undo what was imported: {_UNDO}{IMPORT}-{name}"
+                )
             raise
         return found, f"{IMPORT}-{name}"
 

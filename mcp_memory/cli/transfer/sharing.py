@@ -76,6 +76,6 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     if report["linked"]:
         parts.append(f"{report['linked']} of them hard links to the vault's files")
     if report["links_cut"]:
-        parts.append(f"{counted(report['links_cut'], 'link')} out of the topic made plain text")
+        parts.append(f"{counted(report['links_cut'], 'link')} out of the topic made into plain text")
     verb = "would share" if report["dry_run"] else "shared"
     yield f"{verb} {report['topic']} with {report['to']}: {', '.join(parts) or 'nothing'}"

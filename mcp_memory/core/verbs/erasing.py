@@ -83,7 +83,7 @@ class Eraser:
         left = [self._describe_temporary(path) for path in await self._hidden_left()]
         if not is_clean:
             files = self._index_folder / "index.db*"
-            left.append(f"the index, as long as another process reads it: {files}; it is cleaned when that ends")
+            left.append(f"the index, while another process reads it: {files}; it is cleaned when that process ends")
         return replace(planned, beyond=[*dict.fromkeys([*left, *planned.beyond])])
 
     async def _hidden_left(self) -> list[str]:
@@ -108,13 +108,13 @@ class Eraser:
         holders = self._holders(path, entry)
         traces = self._vault.journals.describe(path, entry, ids)
         if runs := self._runs.runs_mentioning(ids):
-            traces.append(f"the journal of {counted(len(runs), 'compaction')}, which can't be undone then")
+            traces.append(f"the journal of {counted(len(runs), 'compaction')}, which can't be undone afterwards")
         if not holders and not traces:
             what = f"no entry {entry} in {path}, nor in the append journal" if entry else f"no file {path}"
             raise NotFound(what, hint="memory_search finds ids")
         erased = [f"entry {entry} in {holder}" if entry else f"the file {holder}" for holder in holders]
         pages = self._our_pages(path, ids)
-        erased += [f"the page {page}: mcp-memory topics compact makes it anew" for page in pages]
+        erased += [f"the page {page}: mcp-memory topics compact rewrites it" for page in pages]
         erased += [line for copies in self._copies for line in copies.describe(note)]
         if lines := self._scheduler.journal.count_naming(self._known_paths(note)):
             erased.append(f"in the journal of jobs: {counted(lines, 'run')}")
@@ -229,10 +229,10 @@ class Eraser:
         for left in self._vault.standing_leftovers():
             yield self._describe_temporary(left.path)
         for folder in _topic_folders(path):
-            yield f"the name of the folder {folder}, which may use its words: mcp-memory topics compact renames it"
+            yield f"the name of the folder {folder}, which may contain its words: mcp-memory topics compact renames it"
         for page in self._pages(path, note.ids):
             if not self._vault.filing.is_as_we_wrote(self._vault.read(page)):
-                yield f"the page {page}, which you edited: look at it"
+                yield f"the page {page}, which you edited: check it"
         for copies in self._copies:
             yield from copies.beyond(note)
         linking = {link.source for link in self._index.links_to(path)[0]} - {path}

@@ -107,7 +107,7 @@ async def check_visible(core: Core, project: str | None, targets: Sequence[str])
         path, _ = await core.search.lookup.find(target)
         note = await in_thread(partial(core.index.note, path), deadline_s=10, what="looking for the note")
         if note is None or note.project != project:
-            raise NotFound("no such note in this conversation", hint="memory_search finds its own")
+            raise NotFound("no such note in this conversation", hint="memory_search finds this conversation's notes")
 
 
 def _plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
@@ -120,17 +120,19 @@ def _plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
     if not LEAST_TOKENS <= budget <= MOST_TOKENS:
         raise InvalidInput(f"budget_tokens is {budget}", hint="pass 100 to 200000; 2000 is a good start")
     if request.lines and (ids or not path):
-        raise InvalidInput("lines goes with path alone", hint="pass the path of one note")
+        raise InvalidInput("`lines` needs `path`, and no `ids`", hint="pass the path of one note")
     if targets := list(dict.fromkeys([*(ids or ()), *([path] if path else ())])):
         if query or phase or request.kinds or request.until:
-            raise InvalidInput("ids and path take no query, phase, kinds or until", hint="call twice")
+            raise InvalidInput(
+                "`ids` and `path` can't be combined with query, phase, kinds or until", hint="call twice"
+            )
         if len(targets) > MOST_NOTES:
-            raise InvalidInput(f"{len(targets)} notes at once", hint=f"at most {MOST_NOTES}")
+            raise InvalidInput(f"{len(targets)} notes are too many for one call", hint=f"pass at most {MOST_NOTES}")
         return RecallPlan(budget, targets)
     phase = phase or PhaseConfig()
     question = checked_query(query) if query is not None and (query.strip() or not request.phase) else None
     if request.until and question is None:
-        raise InvalidInput("until goes with a query", hint="ask for what you want to know as of that date")
+        raise InvalidInput("`until` needs a query", hint="ask for what you want to know as of that date")
     kinds = request.kinds or phase.kinds or None
     return RecallPlan(budget, (), question, kinds, phase)
 

@@ -52,7 +52,7 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
     if request.section and request.path != MEMORY:
         raise InvalidInput("only MEMORY.md has sections", hint="pass path='MEMORY.md' too, or leave section out")
     if is_channel(request.project) and (request.path or request.kind == LOG):
-        raise Refused("other conversations read that", hint="in a conversation with others: no path, and no log")
+        raise Refused("a shared conversation can't store a log entry or choose a path", hint="leave out path and kind")
     draft = await _draft(core, request)
     if not request.supersedes:
         return await append_note(core, draft)
@@ -197,7 +197,7 @@ async def _write(core: Core, draft: Draft, supersedes: Place | None) -> Receipt:
     note_id = NoteId(f"{record.path}#{stored.entry}") if stored.entry else record.id
     before = stored.replaced
     later = before and before.record.path != old
-    why = f"{old} had been replaced by this one already" if later else ""
+    why = f"{old} was already replaced by this note" if later else ""
     return Receipt(
         note_id, record.path, record.etag, stored.outcome, indexed,
         superseded=link_of(core, before, why), superseded_by=link_of(core, stored.holding),
