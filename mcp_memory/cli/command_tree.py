@@ -80,7 +80,7 @@ _GROUPS = {
         "stats": ("notes.listing:stats", "Count notes, or list unanswered questions"),
         "why": ("sessions.why:why", "Show which notes agents were given unasked, and why"),
         "mute": ("sessions.why:mute", "Stop giving a note to agents unasked"),
-        "archive": ("notes.forgetting:archive", "Retire a note, or list outdated notes"),
+        "archive": ("notes.forgetting:archive", "Mark a note as archived, or list outdated notes"),
         "teach": ("notes.teaching:teach", "Put a note into AGENTS.md, CLAUDE.md, TOOLS.md or a skill"),
         "links": ("notes.links:links", "List or check links, or the code that notes name"),
         "erase": ("notes.forgetting:erase", "Delete a note and all traces of it for good"),

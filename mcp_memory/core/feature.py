@@ -101,7 +101,7 @@ class Reviewer(Protocol):
 @dataclass(frozen=True, slots=True)
 class Feature:
     """The additions of a feature. `prepare` runs in a thread before the first sweep, each of `tasks` beside the engine,
-    and `close` at its end."""
+    and `close` at its end. `left_archive` is called with a note that was restored from `_archive/`."""
 
     operations: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
     jobs: Sequence[Job] = ()
@@ -111,4 +111,5 @@ class Feature:
     findings: Callable[[], Sequence[Finding]] = tuple[Finding, ...]
     copies: NoteCopies | None = None
     reviewer: Reviewer | None = None
+    left_archive: Callable[[NoteFile], Awaitable[None]] | None = None
     close: Callable[[], None] | None = None

@@ -4,7 +4,7 @@ from functools import partial
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Feature, Operation
-from mcp_memory.core.requests import CLAIMS, NoArguments, TargetRequest
+from mcp_memory.core.requests import CLAIMS, NoArguments
 from mcp_memory.core.verbs.forgetting import forget_as
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.curation.claims.answers import ApplyRequest, ClaimAnswers, ClaimOperations, ClaimsRequest
@@ -44,7 +44,6 @@ def build(core: Core) -> Feature:
             "dream": Operation(DreamRequest, dreams.dream),
             "organize": Operation(OrganizeRequest, pages.organize),
             "archive_proposed": Operation(ArchiveProposedRequest, archivist.archive_proposed),
-            "unarchive": Operation(TargetRequest, archivist.bring_back),
         },
         jobs=[
             pages.job(),
@@ -56,11 +55,12 @@ def build(core: Core) -> Feature:
             ),
             Job(
                 "decay",
-                "Archives what is over of [decay] archive_kinds, and proposes the rest",
+                "Moves what is over to _archive/, of [decay] archive_kinds, and proposes the rest",
                 Daily(times.time_of_day("decay"), zone),
                 archivist.run,
             ),
         ],
         copies=DreamCopies(core, files),
         reviewer=dreams,
+        left_archive=archivist.withdraw_lesson,
     )

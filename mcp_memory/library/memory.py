@@ -198,8 +198,8 @@ class Memory(WholeNotes):
         return answers.receipt(self._ask("update", target=target, text=text, expected=expected))
 
     def archive(self, target: str) -> VaultStatus:
-        """Retire a note: only searches with `include_archived` find it. `restore` brings it back. Raises NotFound,
-        Refused."""
+        """Mark a note as archived: only searches with `include_archived` find it. `restore` brings it back. Raises
+        NotFound, Refused."""
         return answers.vault_status(self._ask("forget", target=target, archive=True))
 
     def forget(self, target: str, *, reason: str | None = None) -> VaultStatus:
@@ -207,7 +207,8 @@ class Memory(WholeNotes):
         return answers.vault_status(self._ask("forget", target=target, reason=reason))
 
     def restore(self, target: str) -> VaultStatus:
-        """Bring a forgotten or archived note or entry back, byte for byte. Raises NotFound, Refused."""
+        """Bring a forgotten note or entry, or a note marked as archived, back byte for byte, or move a note out of
+        `_archive/`. Raises NotFound, Refused, Busy."""
         return answers.vault_status(self._ask("restore", target=target))
 
     def compact(self) -> CompactionResult:

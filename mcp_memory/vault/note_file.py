@@ -60,6 +60,20 @@ class Layout:
     def in_home(self, inner: str) -> NotePath:
         return NotePath(f"{self.home}/{inner}" if self.home else inner)
 
+    def in_archive(self, path: NotePath) -> NotePath | None:
+        """Return the same place below `_archive/`; None for a note that is there, or outside the managed folder."""
+        below = self.below_home(path)
+        if below is None or below.startswith(f"{ARCHIVE}/"):
+            return None
+        return self.in_home(f"{ARCHIVE}/{below}")
+
+    def before_archive(self, path: NotePath) -> NotePath | None:
+        """Return the place from which a note came to `_archive/`; None for a note that isn't there."""
+        below = self.below_home(path)
+        if below is None or not below.startswith(f"{ARCHIVE}/"):
+            return None
+        return self.in_home(below.removeprefix(f"{ARCHIVE}/"))
+
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:

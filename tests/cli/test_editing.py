@@ -41,7 +41,7 @@ def test_an_edit_and_the_way_back_from_the_archive(place: Place, with_daemon: bo
         assert place.run("search", "--json", "--archived", "weir").ok().json["hits"]
         assert place.run("restore", note["id"]).ok().out == f"restored  {note['path']}\n"
         assert file.read_bytes() == before
-        assert place.run("archive").ok().out == "nothing is ready for the archive\n"
+        assert place.run("archive").ok().out == "nothing is ready for _archive/\n"
         assert place.run("archive", "--all", note["id"]).code == 2
 
         moved = place.vault / "_archive" / note["path"]

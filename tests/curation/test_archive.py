@@ -53,7 +53,7 @@ async def test_what_is_over_is_proposed_and_only_configured_kinds_go_by_themselv
         assert await reachable(engine) >= ids
         world.later(days=400)
         assert new in await proposed(engine) and promise not in await proposed(engine)
-        back = await engine.perform("unarchive", {"target": f"_archive/{task}"})
+        back = await engine.perform("restore", {"target": f"_archive/{task}"})
         assert back["path"] == task and f"](/{task})".encode() in world.read(fact)
 
 
@@ -72,10 +72,10 @@ async def test_random_histories_lose_nothing_and_taken_back_give_the_first_bytes
             archived += (await engine.perform("archive_proposed", {"ids": wanted}))["archived"]
             assert await reachable(engine) >= ids
             if archived and chance.random() < 0.4:
-                await engine.perform("unarchive", {"target": archived.pop(chance.randrange(len(archived)))})
+                await engine.perform("restore", {"target": archived.pop(chance.randrange(len(archived)))})
                 assert await reachable(engine) >= ids
         for path in reversed(archived):
-            await engine.perform("unarchive", {"target": path})
+            await engine.perform("restore", {"target": path})
         assert world.files() == before
 
 
@@ -105,7 +105,7 @@ async def test_what_an_expired_task_teaches_is_proposed_once_and_goes_with_its_r
                        if one["target"] == task)  # fmt: skip
         assert lesson.derived_from == [note_id]
         await engine.perform("archive_proposed", {"ids": [note_id]})
-        await engine.perform("unarchive", {"target": f"_archive/{task}"})
+        await engine.perform("restore", {"target": f"_archive/{task}"})
         assert await engine.inbox() == []
 
 
@@ -126,7 +126,7 @@ async def test_an_accepted_lesson_goes_with_its_notes_return_unless_it_was_edite
             await engine.sweep()
         note_id = next(one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"])
         await engine.perform("archive_proposed", {"ids": [note_id]})
-        await engine.perform("unarchive", {"target": f"_archive/{task}"})
+        await engine.perform("restore", {"target": f"_archive/{task}"})
         assert (accepted in paths(engine, NoteState.DELETED)) is not is_edited
 
 

@@ -50,7 +50,7 @@ async def take_back(engine: KeywordEngine, world: World, what: str, done: Any) -
         world.write("DREAMS.md", done)
     elif what == "archive":
         for path in reversed(done):
-            await engine.perform("unarchive", {"target": path})
+            await engine.perform("restore", {"target": path})
     else:
         assert (await engine.undo_run(done)).left == []
 

@@ -189,7 +189,6 @@ def test_an_agents_token_may_do_what_its_tools_and_hooks_do(daemon: Running):
         ("jobs", {"action": "pause", "name": "compact"}),
         ("organize", {"memory": True}),
         ("lint", {"fix": True, "personal": True}),
-        ("unarchive", {"target": "a"}),
         ("archive_proposed", {"ids": []}),
         ("digest", {"save": True}),
         ("refs", {"target": "a", "confirm": True}),

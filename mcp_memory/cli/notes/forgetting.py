@@ -45,16 +45,17 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
 @click.option("--all", "everything", is_flag=True, help="Move all notes that `archive` lists to _archive/.")
 @command_options
 def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> None:
-    """Retire a note (id, path or a few of its words): only `search --archived` finds it, and links to it still work.
+    """Mark a note (id, path or a few of its words) as archived: its file stays, and only `search --archived` finds it.
 
-    Without NOTE, list outdated notes, with reasons: long expired or superseded, or old and never used. The list
-    includes standing orders that nothing has asked for in months. To stop loading such an order, edit its
-    `always_load`, or move the file. `review` proposes lessons from expired tasks.
+    Without NOTE, list outdated notes, with reasons: long expired or superseded, or old and never used. --all moves
+    their files to _archive/, and links follow. The list includes standing orders that nothing has asked for in months.
+    To stop loading such an order, edit its `always_load`, or move the file. `review` proposes lessons from expired
+    tasks.
 
     \b
     mcp-memory archive notes/decision/old-plan.md
-    mcp-memory archive                   what could be archived, and why
-    mcp-memory archive --all             move these to _archive/
+    mcp-memory archive                   what could go to _archive/, and why
+    mcp-memory archive --all             move these there
     mcp-memory restore old plan          bring one back"""
     words = " ".join(note)
     if words:
@@ -69,10 +70,10 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
     found = cli.ask("archive_proposed")["proposed"]
     if everything and found:
         done = cli.ask("archive_proposed", ids=[one["id"] for one in found])
-        cli.show(done, [fit("archived", path) for path in done["archived"]])
+        cli.show(done, [fit("moved to", path) for path in done["archived"]])
         return
     lines = [f"{short_id(one['id'])}  {', '.join(one['reasons'])}  {one['text']}" for one in found]
-    cli.show({"proposed": found}, lines or ["nothing is ready for the archive"])
+    cli.show({"proposed": found}, lines or ["nothing is ready for _archive/"])
 
 
 @click.command()
@@ -86,7 +87,8 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
 @command_options
 def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:
     """Bring back a forgotten note or log entry, byte for byte, or everything that a client forgot, or all forgotten
-    notes in a folder. An archived note returns to its old place, and links to it are updated.
+    notes in a folder. A note that is marked as archived loses the mark. A note in _archive/ returns to its old place,
+    and links to it are updated.
 
     NOTE is an id, a path, or words from its title. If several notes match, you choose.
 
@@ -101,7 +103,7 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
         )
     if words:
         answer = with_note(
-            cli, words, lambda target: cli.ask("unarchive", target=target),
+            cli, words, lambda target: cli.ask("restore", target=target),
             lambda: [*cli.ask("forgotten")["forgotten"], *notes_found(cli, words, ("archived",))],
         )  # fmt: skip
         later = chain_lines("but it was replaced by", answer.get("holds_now"))

@@ -19,6 +19,7 @@ from mcp_memory.models import (
     NoteRecord,
     NoteState,
 )
+from mcp_memory.runs.journal import MoveStep
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.secrets.finder import find_secret
@@ -26,33 +27,65 @@ from mcp_memory.vault.draft import one_line
 from mcp_memory.vault.journals.change_journal import acting, current_caller
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.ownership import may_retire
 
 MOST_FORGOTTEN = 1_000_000
 
 
 async def forget(core: Core, request: ForgetRequest) -> NoteRecord:
-    """Take a note or entry out of every answer, archive it, or bring it back; its file stays.
+    """Take a note or entry out of every answer, mark it as archived, or bring it back; its file stays.
 
     Raises Ambiguous, NotFound, Refused, StorageFailed."""
+    if request.restore:
+        return await restore(core, RestoreRequest(request.target))
     core.indexing.watcher.touch()
 
     async def change(places: Sequence[Place]) -> NoteRecord:
         return await forget_note(
             core,
             *places[0],
-            restore=request.restore,
             archive=request.archive,
             done=request.done,
             reason=request.reason,
             by=current_caller(),
         )
 
-    return await core.search.lookup.reach([request.target], change, deleted=request.restore)
+    return await core.search.lookup.reach([request.target], change)
 
 
 async def restore(core: Core, request: RestoreRequest) -> NoteRecord:
-    """Bring a forgotten or archived note or entry back. Raises NotFound, Refused, StorageFailed."""
-    return await forget(core, ForgetRequest(request.target, restore=True, session=request.session))
+    """Bring a note or entry back. A forgotten note comes back as it was. Otherwise, a note in `_archive/` returns to
+    its old place, and a mark as archived is removed. Raises NotFound, Refused, Busy, StorageFailed."""
+    core.indexing.watcher.touch()
+
+    async def change(places: Sequence[Place]) -> NoteRecord:
+        path, entry = places[0]
+        by = current_caller()
+        note = (await in_thread(lambda: core.vault.read(path), what="reading the note")).record
+        target = core.vault.layout.before_archive(path)
+        if entry or target is None or note.state is NoteState.DELETED:
+            return await forget_note(core, path, entry, restore=True, by=by)
+        moved = await _move_from_archive(core, note, target, by)
+        is_marked = moved.state is NoteState.ARCHIVED and not moved.superseded_at
+        return await forget_note(core, target, None, restore=True, by=by) if is_marked else moved
+
+    return await core.search.lookup.reach([request.target], change, deleted=True)
+
+
+async def _move_from_archive(core: Core, note: NoteRecord, target: NotePath, by: Caller) -> NoteRecord:
+    """Move a note out of `_archive/`, update links, and tell the features. Raises Refused, Busy, StorageFailed."""
+    provenance = core.vault.provenance
+    is_order = provenance.is_standing_order(note) or provenance.is_standing_order(replace(note, path=target))
+    tier = core.vault.tier(note.path, note.id)
+    may_retire(target, tier, layout=core.vault.layout, by_person=by.is_person, is_order=is_order)
+    report = await core.runs.relocate([MoveStep(note.id, note.path, target)], "moved out of _archive/")
+    if report.left:
+        raise Refused(report.left[0], hint="it stays in _archive/")
+    file = await in_thread(lambda: core.vault.read(target), what="reading the note")
+    for feature in core.features:
+        if feature.left_archive:
+            await feature.left_archive(file)
+    return file.record
 
 
 async def forget_note(

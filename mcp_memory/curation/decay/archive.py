@@ -1,4 +1,4 @@
-"""Finds notes that are outdated (expired, superseded, or unused for long), and moves them to `_archive/` and back."""
+"""Finds notes that are outdated (expired, superseded, or unused for long), and moves them to `_archive/`."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -6,18 +6,15 @@ from dataclasses import KW_ONLY, asdict, dataclass
 from datetime import datetime
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.requests import TargetRequest
-from mcp_memory.core.serializers import Payload, forgotten_payload
-from mcp_memory.core.verbs.forgetting import forget_note, holding_note
+from mcp_memory.core.serializers import Payload
+from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import append_for_source
-from mcp_memory.core.verbs.written_notes import why_behind
 from mcp_memory.curation.config import DecayConfig
-from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.jobs.job import JobReport, JobTurn
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
 from mcp_memory.runs.journal import MoveStep
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.note_lookup import Place
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.markdown.frontmatter import Value
@@ -25,9 +22,8 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import page_id
 from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.journals.change_journal import current_caller
 from mcp_memory.vault.marks.privacy import PRIVATE
-from mcp_memory.vault.note_file import ARCHIVE, INBOX, MEMORY, Layout
+from mcp_memory.vault.note_file import INBOX, MEMORY, Layout, NoteFile
 
 TO_ARCHIVE, TO_DEMOTE, COMMITMENT, COLD, LESSON = "archive", "demote", "commitment", "cold", "lesson"
 PASSING = frozenset({"task", "agent", "note", "idea"})
@@ -65,22 +61,6 @@ class ArchiveProposedRequest:
     ids: Sequence[str] | None = None
 
 
-def archive_path(path: NotePath, layout: Layout) -> NotePath | None:
-    """Return the same place below `_archive/`; None for an archived note, or a path outside the managed folder."""
-    below = layout.below_home(path)
-    if below is None or below.startswith(f"{ARCHIVE}/"):
-        return None
-    return NotePath("/".join(filter(None, (layout.home, ARCHIVE, below))))
-
-
-def unarchive_path(path: NotePath, layout: Layout) -> NotePath | None:
-    """Return the original path of a note in `_archive/`; None for any other path."""
-    below = layout.below_home(path)
-    if below is None or not below.startswith(f"{ARCHIVE}/"):
-        return None
-    return NotePath("/".join(filter(None, (layout.home, below.removeprefix(f"{ARCHIVE}/")))))
-
-
 def lesson_in(text: str) -> str:
     """Return the part of a text that outlasts its occasion; may be empty."""
     found = ((sentence.text, classify(sentence)) for sentence in user_sentences(text))
@@ -95,11 +75,12 @@ def find_over(
     now: datetime,
     first_words: Callable[[NoteRecord], str],
 ) -> Iterator[tuple[Proposal, NoteRecord]]:
-    """Yield proposals to archive a note, or to stop loading it at each start, with the note. Commitments are shown
-    until they are done, so they are never proposed. A note without a date, or with a future date, isn't cold."""
+    """Yield proposals to move a note to `_archive/`, or to stop loading it at each start, with the note. Commitments
+    are shown until they are done, so they are never proposed. A note without a date, or with a future date, isn't
+    cold."""
     for note in notes:
         kept = note.is_log or note.kind == COMMITMENT or note.path == MEMORY or note.is_foreign
-        if kept or note.state not in {NoteState.ACTIVE, NoteState.ARCHIVED} or not archive_path(note.path, layout):
+        if kept or note.state not in {NoteState.ACTIVE, NoteState.ARCHIVED} or not layout.in_archive(note.path):
             continue
         use, end, at = uses.get(note.id, NoteUse()), note.counts_until, note.date
         over = (now - end).days if end else -1
@@ -121,7 +102,7 @@ def find_over(
 
 
 class Archivist:
-    """Archives notes."""
+    """Moves notes to `_archive/`."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -133,42 +114,25 @@ class Archivist:
         self.clock = core.clock
 
     async def run(self, _: JobTurn) -> JobReport | None:
-        """Archive the outdated notes of the configured kinds, propose their lessons, and count the rest."""
+        """Move the outdated notes of the configured kinds, propose their lessons, and count the rest."""
         found = await self.find()
         lessons = await self._propose_lessons(found)
         sure = [note for one, note in found if one.action == TO_ARCHIVE and COLD not in one.reasons[0]]
         wanted = [note for note in sure if note.kind in self.config.archive_kinds]
         moved = await self.archive(wanted)
-        about = f"{counted(len(moved), 'note')} archived; {len(found) - len(moved)} proposed: mcp-memory archive"
+        about = f"{counted(len(moved), 'note')} moved to _archive/"
+        about += f"; {len(found) - len(moved)} proposed: mcp-memory archive"
         about += f"; {counted(lessons, 'lesson')}: mcp-memory review" if lessons else ""
         figures = {"archived": len(moved), "proposed": len(found), "lessons": lessons}
         return JobReport(about, moved, figures) if found else None
 
     async def archive_proposed(self, request: ArchiveProposedRequest) -> Payload:
-        """Return the notes proposed for the archive; with ids, move these notes there."""
+        """Return the notes proposed for `_archive/`; with ids, move these notes there."""
         found = await self.find()
         if request.ids is None:
             return {"proposed": [asdict(one) for one, _ in found]}
         wanted = [(one, note) for one, note in found if note.id in request.ids and one.action == TO_ARCHIVE]
         return {"lessons": await self._propose_lessons(wanted), "archived": await self.archive([n for _, n in wanted])}
-
-    async def bring_back(self, request: TargetRequest) -> Payload:
-        """Bring a note back as it was: a forgotten note is restored where it is, and an archived one leaves the
-        archive."""
-
-        async def bring(places: Sequence[Place]) -> NoteRecord:
-            path, entry = places[0]
-            note = (await in_thread(lambda: self.vault.read(path), what="reading the note")).record
-            back = None if entry or note.state is NoteState.DELETED else await self.unarchive(path)
-            if back is None:
-                return await forget_note(self._core, path, entry, restore=True, by=current_caller())
-            moved = (await in_thread(lambda: self.vault.read(back), what="reading the note")).record
-            is_archived = moved.state is NoteState.ARCHIVED and not moved.superseded_at
-            return await forget_note(self._core, back, None, restore=True) if is_archived else moved
-
-        record = await self._core.search.lookup.reach([request.target], bring, deleted=True)
-        holding, behind = await holding_note(self._core, record), why_behind(self._core, record.path)
-        return forgotten_payload(record, holding, behind, restored=True)
 
     async def find(self) -> list[tuple[Proposal, NoteRecord]]:
         def first_words(note: NoteRecord) -> str:
@@ -184,27 +148,19 @@ class Archivist:
         return await in_thread(find, what="looking for what is over")
 
     async def archive(self, notes: Collection[NoteRecord]) -> list[str]:
-        """Archive notes and return their new paths. A note that has changed meanwhile, or whose new path is taken,
-        stays."""
-        targets = [(note, archive_path(note.path, self.vault.layout)) for note in notes]
+        """Move notes to `_archive/` and return their new paths. A note that has changed meanwhile, or whose new path is
+        taken, stays."""
+        targets = [(note, self.vault.layout.in_archive(note.path)) for note in notes]
         moves = [MoveStep(note.id, note.path, target) for note, target in targets if target]
-        return (await self.runs.relocate(moves, "archived, because it is over")).done if moves else []
+        return (await self.runs.relocate(moves, "moved to _archive/, because it is over")).done if moves else []
 
-    async def unarchive(self, path: NotePath) -> NotePath | None:
-        """Restore a note and return its path; None for a note that isn't in `_archive/`. Also remove the lesson made
-        from the note, waiting or accepted, unless somebody has edited it. Raises Refused."""
-        back = unarchive_path(path, self.vault.layout)
-        if back:
-            note = await in_thread(lambda: self.vault.read(path), what="reading the note")
-            report = await self.runs.relocate([MoveStep(note.record.id, path, back)], "unarchived")
-            if report.left:
-                raise Refused(report.left[0], hint="it stays in the archive")
-            for lesson in self.index.note_by_id(page_id(LESSON, note.record.id)):
-                file = await in_thread(lambda lesson=lesson: self.vault.read(lesson.path), what="reading the lesson")
-                is_as_made = file.body.strip() == lesson_in(note.body)
-                if is_as_made and lesson.state in {NoteState.INBOX, NoteState.ACTIVE}:
-                    await forget_note(self._core, lesson.path, None, reason="its note was brought back")
-        return back
+    async def withdraw_lesson(self, note: NoteFile) -> None:
+        """Forget the lesson made from a note that was restored, waiting or accepted, unless somebody has edited it."""
+        for lesson in self.index.note_by_id(page_id(LESSON, note.record.id)):
+            file = await in_thread(lambda lesson=lesson: self.vault.read(lesson.path), what="reading the lesson")
+            is_as_made = file.body.strip() == lesson_in(note.body)
+            if is_as_made and lesson.state in {NoteState.INBOX, NoteState.ACTIVE}:
+                await forget_note(self._core, lesson.path, None, reason="its note was brought back")
 
     async def _propose_lessons(self, found: Sequence[tuple[Proposal, NoteRecord]]) -> int:
         """Put the lessons of these notes into the inbox, without duplicates. A superseded note has no lesson: its
