@@ -101,11 +101,11 @@ def test_what_stands_after_the_command_counts(served: Place):
 
 
 def test_a_folder_or_file_by_path(served: Place):
-    note = served.run("append", "--json", "-k", "lesson", "The sluice sticks in winter.").ok().json
+    note = served.run("append", "--json", "-k", "lesson", "The penstock sticks in winter.").ok().json
     for path in ("notes/lesson", "notes/lesson/", "./notes", note["path"]):
-        hits = served.run("search", "--json", "--path", path, "sluice").ok().json["hits"]
+        hits = served.run("search", "--json", "--path", path, "penstock").ok().json["hits"]
         assert [hit["id"] for hit in hits] == [note["id"]], path
-    assert served.run("search", "--json", "--path", "notes/les", "sluice").ok().json["hits"] == []
+    assert served.run("search", "--json", "--path", "notes/les", "penstock").ok().json["hits"] == []
 
 
 def test_nothing_is_made_by_looking(place: Place):
