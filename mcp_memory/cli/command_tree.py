@@ -44,7 +44,8 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        return super().resolve_command(ctx, [*SHORTCUTS.get(args[0], args[0]).split(" "), *args[1:]])
+        words = SHORTCUTS[args[0]].split() if args[0] in SHORTCUTS else args[:1]
+        return super().resolve_command(ctx, [*words, *args[1:]])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- likewise
         """Describe the everyday commands and name the others, without importing a command, as click would."""
