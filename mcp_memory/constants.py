@@ -1,11 +1,7 @@
-"""Names the tools, and marks the fields of a configuration that nobody can set. Standard library only."""
+"""Marks the fields of a configuration that nobody can set. Standard library only."""
 
 from dataclasses import Field, field
 from typing import Any, TypeVar
-
-SEARCH, RECALL, APPEND, FORGET = "memory_search", "memory_recall", "memory_append", "memory_forget"
-TOOLS = (SEARCH, RECALL, APPEND, FORGET)
-"""The names of the tools. Agents know them by heart, so they never change."""
 
 T = TypeVar("T")
 

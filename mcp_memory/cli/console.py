@@ -21,9 +21,9 @@ from select import select
 from typing import Any, TextIO
 from unicodedata import east_asian_width
 
-from mcp_memory.constants import FORGET, SEARCH, TOOLS
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.text.escape_invisible import visible
+from mcp_memory.tool_names import FORGET, SEARCH, TOOLS
 
 _PATH = re.compile(r'memory_recall path=("(?:[^"\\]|\\.)*"|\S+)(?: lines="([0-9-]+)")?')
 _COMMANDS = {

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-from mcp_memory.constants import RECALL, SEARCH
 from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.tool_names import RECALL, SEARCH
 
 LISTEN = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"

@@ -4,12 +4,12 @@ gets the notes about its action, a sub-agent the notes about its task."""
 import re
 from typing import Any
 
-from mcp_memory.constants import APPEND, FORGET, TOOLS
 from mcp_memory.core.arguments import is_session
 from mcp_memory.core.project_finder import holds_everywhere, own_project, takes_project
 from mcp_memory.hooks.action_answers import ACTING, answer_before_action
 from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent
+from mcp_memory.tool_names import APPEND, FORGET, TOOLS
 
 _OWN = re.compile(f"mcp__.+__({'|'.join(TOOLS)})")
 """The names that Claude Code and Codex give our tools. The matcher of `install` contains our server's name too, so

@@ -9,8 +9,8 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from mcp_types import CallToolRequestParams
 
-from mcp_memory.constants import TOOLS
 from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.tool_names import TOOLS
 
 log = logging.getLogger(__name__)
 

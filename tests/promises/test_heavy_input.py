@@ -409,7 +409,7 @@ def test_a_heavy_call_keeps_no_other_client_waiting(tmp_path: Path) -> None:
         many = heavy.tool("memory_search", {"query": "violet", "kinds": [1] * 1_000_000})
         assert many["isError"] and "1,000,000 items" in many["content"][0]["text"]
         unknown = heavy.tool("memory_search", {"query": "violet", **{f"k{n}": 1 for n in range(100_000)}})
-        assert unknown["isError"] and "100,001 arguments" in unknown["content"][0]["text"]
+        assert unknown["isError"] and "Too many arguments: 100,001" in unknown["content"][0]["text"]
 
         content = "".join(f"# h{n}\n\nx\n" for n in range(70_000))
         with ThreadPoolExecutor(1) as pool:

@@ -7,11 +7,11 @@ from datetime import UTC
 from typing import Any, cast
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.constants import TOOLS
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn, read_turns
 from mcp_memory.text.conversation.off_record import off_record
 from mcp_memory.text.parsed_values import text_at
+from mcp_memory.tool_names import TOOLS
 
 Table = Mapping[str, Any]
 

@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from mcp_memory.constants import TOOLS
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import jsonc, text_file
 from mcp_memory.integrations.clients.client import ClientPaths
 from mcp_memory.integrations.syntax import read_table
 from mcp_memory.text.parsed_values import list_at, table_at, value_at
+from mcp_memory.tool_names import TOOLS
 
 Permission = Literal["allowed", "asked", "denied", "no rule"]
 """With `no rule`, Claude Code asks, because the settings have no rule for the tool."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from mcp_memory.constants import TOOLS
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import jsonc, text_file
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent
@@ -17,6 +16,7 @@ from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.integrations.syntax import Syntax, read_table
 from mcp_memory.integrations.text_file import decode
 from mcp_memory.text.parsed_values import value_at
+from mcp_memory.tool_names import TOOLS
 
 Scope = Literal["user", "project"]
 
