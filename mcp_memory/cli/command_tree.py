@@ -70,7 +70,7 @@ _GROUPS = {
         "restore": ("notes.forgetting:restore", "Bring back forgotten notes"),
         "changes": ("notes.changes:changes", "List changes to notes: what, when, and by whom"),
         "undo": ("notes.changes:undo", "Undo a change, a run, or everything a session or client did"),
-        "review": ("sessions.review:review", "Decide on proposals from sessions, and on contradictions"),
+        "review": ("sessions.review:review", "Decide on what waits: proposals from sessions, contradictions"),
         "status": ("daemon.running:status", "Show whether the daemon is running, and the state of its index"),
         "doctor": ("daemon.doctor:doctor", "List problems, each with a remedy"),
         "help": ("help:help_", "Show a page of the guide or the help of a command"),

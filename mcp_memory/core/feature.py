@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from mcp_memory.core.requests import ReviewRequest
+from mcp_memory.core.review_items import Reviewer
 from mcp_memory.core.serializers import Payload
 from mcp_memory.jobs.job import Job
 from mcp_memory.models import NoteId, NotePath
@@ -65,40 +65,6 @@ class NoteCopies:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewItem:
-    """A candidate, or (`active`) a note stored without review. `contradicts` are notes that it contradicts."""
-
-    id: NoteId
-    path: NotePath
-    etag: str
-    kind: str
-    title: str
-    text: str
-    score: float
-    active: bool
-    created: str | None = None
-    source: str | None = None
-    session: str | None = None
-    project: str | None = None
-    derived_from: list[str] = field(default_factory=list[str])
-    contradicts: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-
-
-class Reviewer(Protocol):
-    """A feature whose proposals wait for you in `mcp-memory review`. Their ids begin with `prefix`."""
-
-    prefix: str
-
-    async def waiting(self) -> Sequence[ReviewItem]:
-        """Return the items that wait for you."""
-        ...
-
-    async def review(self, request: ReviewRequest) -> Payload:
-        """Carry out a decision. Raises InvalidInput for a verb that doesn't apply, NotFound."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
 class Feature:
     """The additions of a feature. `prepare` runs in a thread before the first sweep, each of `tasks` beside the engine,
     and `close` at its end. `left_archive` is called with a note that was restored from `_archive/`."""
@@ -110,6 +76,6 @@ class Feature:
     status: Callable[[], Mapping[str, Any]] = dict[str, Any]
     findings: Callable[[], Sequence[Finding]] = tuple[Finding, ...]
     copies: NoteCopies | None = None
-    reviewer: Reviewer | None = None
+    reviewers: Sequence[Reviewer] = ()
     left_archive: Callable[[NoteFile], Awaitable[None]] | None = None
     close: Callable[[], None] | None = None

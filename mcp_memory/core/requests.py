@@ -331,19 +331,28 @@ class JobsRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewRequest:
-    """A decision about a candidate. `verb`: accept, merge (`into` another note), or drop. Accepting may set
-    another `content`, `kind` or `project` ("" for none). `supersede` replaces the note `into`, or else the note that
-    the candidate contradicts."""
+class WaitingRequest:
+    """What waits for a decision: everything, or `only` items of these kinds, e.g. `candidate` or `conflict`; of this
+    project and of none ('*', None: all)."""
 
-    verb: str
-    target: str
-    etag: str | None = None
-    content: str | None = None
-    into: str | None = None
-    supersede: bool = False
+    only: Sequence[str] | None = None
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """A decision: one of its choices for `items` (ids) of one kind. `note`: the note that a choice names. A candidate
+    is accepted with another `text`, `kind` or `project` ("" for none). `etag`: what you saw of a single note; if it has
+    changed since, nothing is done."""
+
+    items: Sequence[str]
+    choice: str
+    _: KW_ONLY
+    note: str | None = None
+    text: str | None = None
     kind: str | None = None
     project: str | None = None
+    etag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from mcp_memory.core.feature import Feature, Operation
 from mcp_memory.core.requests import CLAIMS, NoArguments
 from mcp_memory.core.verbs.forgetting import forget_as
 from mcp_memory.core.verbs.storing import append_for_source
-from mcp_memory.curation.claims.answers import ApplyRequest, ClaimAnswers, ClaimOperations, ClaimsRequest
+from mcp_memory.curation.claims.answers import ClaimAnswers, ClaimOperations, ClaimsRequest
 from mcp_memory.curation.claims.claim_base import ClaimBase
-from mcp_memory.curation.decay.archive import ArchiveProposedRequest, Archivist
+from mcp_memory.curation.decay.archive import Archivist
 from mcp_memory.curation.dreams.dream_files import DreamCopies, DreamFiles
 from mcp_memory.curation.dreams.dream_operations import DreamOperations, DreamRequest
 from mcp_memory.curation.dreams.dream_sources import DreamSources
@@ -40,10 +40,8 @@ def build(core: Core) -> Feature:
         operations={
             "claims": Operation(ClaimsRequest, claims.claims),
             "claim_problems": Operation(NoArguments, claims.problems),
-            "apply": Operation(ApplyRequest, claims.apply),
             "dream": Operation(DreamRequest, dreams.dream),
             "organize": Operation(OrganizeRequest, pages.organize),
-            "archive_proposed": Operation(ArchiveProposedRequest, archivist.archive_proposed),
         },
         jobs=[
             pages.job(),
@@ -61,6 +59,6 @@ def build(core: Core) -> Feature:
             ),
         ],
         copies=DreamCopies(core, files),
-        reviewer=dreams,
+        reviewers=[dreams, claims, archivist],
         left_archive=archivist.withdraw_lesson,
     )

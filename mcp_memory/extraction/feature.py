@@ -22,7 +22,6 @@ from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.health import Finding
 from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.summarizers.base import open_summarizer
-from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.note_file import NoteFile
@@ -51,24 +50,6 @@ class HeldRequest:
     texts: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class DecideRequest:
-    """A decision about the contradictions of a note or entry: all of them, the one with `other`, or only those with
-    the ids in `only`. `verb`: keep it, or both."""
-
-    verb: str
-    target: str
-    other: str | None = None
-    only: Sequence[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ConflictsRequest:
-    """Contradictions that nobody has decided: in this project's notes and in those without one, or ('*', None) all."""
-
-    project: str | None = None
-
-
 def build(core: Core) -> Feature:
     config = core.config.section("extraction", ExtractionConfig)
     model = core.background.summarizer
@@ -95,13 +76,11 @@ def build(core: Core) -> Feature:
         operations={
             "extract": Operation(ExtractRequest, statements.extract),
             "held": Operation(HeldRequest, statements.held),
-            "conflicts": Operation(ConflictsRequest, statements.conflicts),
-            "decide": Operation(DecideRequest, statements.decide),
         },
         jobs=[Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs, off=off)],
         findings=lambda: _long_inbox(digest, config.review_reminder),
         copies=MadeNotes(core),
-        reviewer=Review(core, candidates),
+        reviewers=[Review(core, candidates), ConflictReview(core)],
         close=model.close,
     )
 
@@ -118,12 +97,11 @@ def _long_inbox(digest: Digest, least: int) -> Sequence[Finding]:
 
 
 class StatementOperations:
-    """Answers requests about statements and contradictions with plain JSON values."""
+    """Answers requests about statements with plain JSON values."""
 
     def __init__(self, core: Core, ingest: CandidateIngest) -> None:
         self._core = core
         self._ingest = ingest
-        self._conflicts = ConflictReview(core)
 
     async def extract(self, request: ExtractRequest) -> Payload:
         """Store the statements of these messages that are worth remembering."""
@@ -139,21 +117,6 @@ class StatementOperations:
         """Return the note with each statement, or None."""
         found = [await self._core.search.near_notes.holder(text) for text in request.texts]
         return {"held": [note and asdict(note) for note in found]}
-
-    async def conflicts(self, request: ConflictsRequest) -> Payload:
-        """List the open contradictions."""
-        found = await self._conflicts.list_open()
-        if request.project not in (None, ANY_PROJECT):
-            shown = {request.project, None}
-            found = [one for one in found if shown & {one["older"]["project"], one["newer"]["project"]}]
-        return visible_in({"conflicts": found})
-
-    async def decide(self, request: DecideRequest) -> Payload:
-        """Settle a contradiction."""
-        full_id = self._core.search.lookup.full_id
-        target, other = await full_id(request.target), request.other and await full_id(request.other)
-        decided = await self._conflicts.decide(request.verb, target, other, only=request.only)
-        return visible_in({"decided": decided})
 
 
 class MadeNotes(NoteCopies):

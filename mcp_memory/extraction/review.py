@@ -1,12 +1,14 @@
-"""Reviews candidates, and notes stored without review. Each verb takes a note and the etag that you saw."""
+"""Reviews candidates, and notes stored without review. Each choice takes a note and the etag that you saw."""
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from ulid import ULID
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.feature import ReviewItem
 from mcp_memory.core.requests import ReviewRequest
+from mcp_memory.core.review_items import ACCEPT, CANDIDATE, DROP, EDIT, STORED, Choice, ReviewItem, reference
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.written_notes import index_written, why_behind
@@ -24,8 +26,8 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import make_title
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.parsed_values import list_at
-from mcp_memory.vault.config import LOG
-from mcp_memory.vault.journals.change_journal import DECISION, acting
+from mcp_memory.vault.config import COMMITMENT, LOG
+from mcp_memory.vault.journals.change_journal import DECISION, acting, current_caller
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.new_note import name_tails
 from mcp_memory.vault.note_file import NoteFile, file_stem
@@ -33,12 +35,30 @@ from mcp_memory.vault.note_file import NoteFile, file_stem
 MAX_ITEMS = 10_000
 LOOK_S = 30.0
 
+_REPLACE = Choice("r", "replace", "[r]eplace it", "replace: store it, and mark what it contradicts as superseded")
+_REPLACE_OTHER = Choice(
+    "o", "replace", "replace an[o]ther", "other: choose a similar note or another note; this text replaces it",
+    asks="note",
+)  # fmt: skip
+_MERGE = Choice(
+    "m", "merge", "[m]erge", "merge: choose a similar note or another note; this text is added to it", asks="note"
+)
+_FINISH = Choice("f", "finish", "[f]inished", "finished: the commitment is done, as with mcp-memory due --done")
+_KIND = Choice(
+    "k", "kind", "[k]ind", "kind: store it as another kind, such as decision; asked before you accept", asks="kind"
+)
+_PROJECT = Choice(
+    "p", "project", "[p]roject", "project: store it for another project, or for none; asked before you accept",
+    asks="project",
+)  # fmt: skip
+
 
 class Review:
     """Reviews notes. Raises NotFound for a missing note, PreconditionFailed for a note that was changed since you saw
     it."""
 
     prefix = ""  # candidates have the ids of notes
+    kinds = (CANDIDATE, STORED)
 
     def __init__(self, core: Core, candidates: CandidateLog) -> None:
         self._core = core
@@ -48,57 +68,53 @@ class Review:
         self._log = candidates
         self._clock = core.clock
 
-    async def review(self, request: ReviewRequest) -> Payload:
-        """Carry out a decision, and describe the note that it changed. `undo` takes a whole decision back."""
+    async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
+        """Decide about each note for itself, so that `undo` takes back the decision about one of them."""
+        if request.etag and len(request.items) > 1:
+            raise InvalidInput("one etag for several notes", hint="decide about each note apart")
+        return [await self._decide(target, request) for target in request.items]
+
+    async def _decide(self, target: str, request: ReviewRequest) -> Payload:
         with acting(Caller(run=f"{DECISION}-{ULID()}")):
-            record = await self._decide(request)
+            record = await self._carry_out(target, request)
         behind = why_behind(self._core, record.path)
-        done = {"id": record.id, "path": record.path, "title": record.title, "kind": record.kind}
+        done = {"id": record.id, "path": record.path, "title": record.title}
         return done | ({"behind": behind} if behind else {})
 
-    async def _decide(self, request: ReviewRequest) -> NoteRecord:
-        target, etag = request.target, request.etag
-        match request.verb:
-            case "accept":
-                return await self.accept(
-                    target, etag, request.content, supersede=request.supersede, into=request.into, kind=request.kind,
-                    project=request.project,
-                )  # fmt: skip
+    async def _carry_out(self, target: str, request: ReviewRequest) -> NoteRecord:
+        match request.choice:
+            case "accept" | "replace":
+                return await self._accept(target, request)
             case "merge":
-                if request.into is None:
-                    raise InvalidInput("merge needs into", hint="pass the id or path of a note")
-                return await self.merge(target, request.into, etag)
+                if request.note is None:
+                    raise InvalidInput("merge needs a note", hint="pass the id or path of a note")
+                return await self._merge(target, request.note, request.etag)
             case "drop":
-                return await self.drop(target, etag)
-            case verb:
-                raise InvalidInput(f"unknown verb {verb[:40]!r}", hint="accept, merge or drop")
+                return await self._drop(target, request.etag)
+            case "finish":
+                path = (await self._lookup.find(target))[0]
+                await in_thread(lambda: self._candidate(path, request.etag), deadline_s=LOOK_S, what="reading it")
+                return await forget_note(self._core, path, None, done=True, by=current_caller())
+            case choice:
+                raise InvalidInput(f"unknown choice {choice[:40]!r}", hint="accept, replace, merge, drop or finish")
 
     async def waiting(self) -> list[ReviewItem]:
         """Return candidates by score, latest first, then notes stored without review, latest first."""
         return await in_thread(self._waiting, deadline_s=LOOK_S, what="reading the inbox")
 
-    async def accept(
-        self,
-        target: str,
-        etag: str | None,
-        text: str | None = None,
-        *,
-        supersede: bool = False,
-        into: str | None = None,
-        kind: str | None = None,
-        project: str | None = None,
-    ) -> NoteRecord:
-        """Make a candidate an active note, with this text, kind and project ("" for none) if given. `supersede`: in
-        place of the note `into`, or else of the notes that it contradicts. Raises InvalidInput for an unknown kind or a
-        log."""
+    async def _accept(self, target: str, request: ReviewRequest) -> NoteRecord:
+        """Make a candidate an active note, with this text, kind and project ("" for none) if given. `replace`: in place
+        of the `note`, or else of the notes that it contradicts. Raises InvalidInput for an unknown kind or a log."""
+        kind, project = request.kind, request.project
+        is_replacing = request.choice == "replace"
         path = (await self._lookup.find(target))[0]
         if kind is not None and self._vault.kinds.get(kind).name == LOG:
             raise InvalidInput("a candidate becomes a note, and a log has entries", hint="choose another kind")
         changes: dict[str, frontmatter.Value | None] = {"kind": kind} if kind else {}
         changes |= {"project": project.strip() or None} if project is not None else {}
-        old = [(await self._lookup.find(into))[0]] if into and supersede else None
+        old = [(await self._lookup.find(request.note))[0]] if request.note and is_replacing else None
         file, others = await in_thread(
-            lambda: self._accepted(path, etag, text, changes, old if supersede else []),
+            lambda: self._accepted(path, request.etag, request.text, changes, old if is_replacing else []),
             deadline_s=LOOK_S,
             what="accepting it",
         )
@@ -110,7 +126,7 @@ class Review:
         await self._record(file.record.id, CandidateOutcome.ACCEPTED)
         return file.record
 
-    async def merge(self, target: str, into: str, etag: str | None) -> NoteRecord:
+    async def _merge(self, target: str, into: str, etag: str | None) -> NoteRecord:
         """Append a candidate's text to another note, and drop the candidate."""
         path, (other, entry) = (await self._lookup.find(target))[0], await self._lookup.find(into)
         if entry or other == path:
@@ -120,7 +136,7 @@ class Review:
         await self._forget(path, f"merged into {file.record.id}", CandidateOutcome.MERGED)
         return file.record
 
-    async def drop(self, target: str, etag: str | None) -> NoteRecord:
+    async def _drop(self, target: str, etag: str | None) -> NoteRecord:
         """Forget a candidate, or a note that was stored without review; it isn't proposed again."""
         path = (await self._lookup.find(target))[0]
         await in_thread(lambda: self._candidate(path, etag), deadline_s=LOOK_S, what="reading it")
@@ -142,38 +158,43 @@ class Review:
         inbox = self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=MAX_ITEMS)
         logged = self._log.with_outcomes(STORED_UNREVIEWED)
         stored = [note for entry in logged for note in self._index.note_by_id(entry.id)]
-        found = [item for note in inbox if (item := self._item(note, active=False))]
-        later = [item for note in stored if note.state is NoteState.ACTIVE and (item := self._item(note, active=True))]
+        found = [item for note in inbox if (item := self._item(note, CANDIDATE))]
+        active = [note for note in stored if note.state is NoteState.ACTIVE]
+        later = [item for note in active if (item := self._item(note, STORED))]
         found.sort(key=lambda item: (item.score, item.created or "", item.path), reverse=True)
         return [*found, *reversed(later)]
 
-    def _item(self, note: NoteRecord, *, active: bool) -> ReviewItem | None:
+    def _item(self, note: NoteRecord, what: str) -> ReviewItem | None:
         try:
             file = self._vault.read(note.path)
         except McpMemoryError:
             return None  # the note was just moved or removed
         meta, record = frontmatter.parse(file.text).meta, file.record
-        score = meta.get("score")
+        scored = meta.get("score")
+        score = float(scored) if isinstance(scored, (int, float)) else 0.0
+        contradicts = [self._reference(note_id) for note_id in record.meta.get("contradicts", ())]
+        is_candidate = what == CANDIDATE
         return ReviewItem(
             id=record.id,
-            path=record.path,
-            etag=record.etag,
-            kind=record.kind,
-            title=record.title,
+            what=what,
             text=file.body.strip(),
-            score=float(score) if isinstance(score, (int, float)) else 0.0,
-            active=active,
+            why=f"score {score:.2f}" if is_candidate else "stored",
+            choices=_choices(record.kind, is_candidate=is_candidate, is_contrary=bool(contradicts)),
+            path=record.path,
+            title=record.title,
+            kind=record.kind,
+            etag=record.etag,
+            score=score,
             created=record.created.isoformat() if record.created else None,
             source=record.source,
             session=record.session,
             project=record.project,
             derived_from=[str(source) for source in list_at(meta, "derived_from")],
-            contradicts=[self._reference(note_id) for note_id in record.meta.get("contradicts", ())],
+            notes=contradicts,
         )
 
-    def _reference(self, note_id: str) -> dict[str, str]:
-        note = next(iter(self._index.note_by_id(NoteId(note_id))), None)
-        return {"id": note_id, "title": note.title if note else "", "path": note.path if note else ""}
+    def _reference(self, note_id: str) -> Mapping[str, Any]:
+        return reference("contradicts", note_id, next(iter(self._index.note_by_id(NoteId(note_id))), None))
 
     def _candidate(self, path: NotePath, etag: str | None) -> NoteFile:
         """Read a candidate. Raises InvalidInput for any other note."""
@@ -235,3 +256,15 @@ class Review:
         if text in note.body:
             return note
         return self._vault.filing.revise(into, f"{note.text.rstrip()}\n\n{text}\n", note.record.etag)
+
+
+def _choices(kind: str, *, is_candidate: bool, is_contrary: bool) -> list[Choice]:
+    found = [ACCEPT]
+    if is_contrary:
+        found.append(_REPLACE)
+    if not is_candidate and kind == COMMITMENT:
+        found.append(_FINISH)
+    found.append(EDIT)
+    if is_candidate:
+        found += [_MERGE, _REPLACE_OTHER]
+    return [*found, DROP, _KIND, _PROJECT]

@@ -28,7 +28,7 @@ POLL_S = 0.1
 NAME = "library"
 """The library's client name at the daemon, and the default `source` of a note."""
 
-_PERSONS_OWN = frozenset({"append", "apply", "claims", "claim_problems", "compact", "export", "import", "update"})
+_PERSONS_OWN = frozenset({"append", "claims", "claim_problems", "compact", "export", "import", "review", "update"})
 """Requests that a daemon refuses to agents, in whole or in part; your program asks under your name."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})

@@ -31,6 +31,7 @@ class Wiki:
         return self.ask("claim_problems")["problems"]
 
     def apply(self, verb: Literal["confirm", "drop"], target: str) -> Facts:
-        """Confirm or drop the claim of a note or entry; see `mcp-memory wiki apply --help`. Raises NotFound,
-        Refused."""
-        return self.ask("apply", verb=verb, target=target)
+        """Confirm or drop the claim of a note or entry; see `mcp-memory wiki apply --help`. Return the claim as
+        `title`, and the ids of its `notes`. Raises NotFound, Refused."""
+        (done,) = self.ask("review", items=[f"claim-{target}"], choice=verb)["done"]
+        return done

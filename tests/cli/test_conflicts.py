@@ -31,18 +31,19 @@ def opposed(place: Place) -> tuple[str, str]:
 def test_scripts_list_and_decide(place: Place):
     with place.started():
         old, new = opposed(place)
-        (listed,) = json.loads(place.run("review", "--conflicts", "--json").ok().out)["conflicts"]
-        assert (listed["older"]["id"], listed["why"]) == (old, "8087 → 8090")
-        assert listed["newer"]["id"].endswith(new)
+        (listed,) = json.loads(place.run("review", "--conflicts", "--json").ok().out)["waiting"]
+        newer, older = listed["notes"]
+        assert (older["id"], listed["why"]) == (old, "8087 → 8090") and newer["id"].endswith(new)
+        assert [each["name"] for each in listed["choices"]] == ["keep", "keep", "both"]
+        assert listed in json.loads(place.run("review", "--json").ok().out)["waiting"]
         assert "1 contradiction between notes" in place.run("doctor").out
         assert "8087 → 8090" in place.run("review", "--conflicts").ok().out
-        for everywhere in ([], ["--all-projects"], ["-p", "shop"]):
-            assert "8087 → 8090" in place.run("review", "--conflicts", *everywhere).ok().out
+        assert "8087 → 8090" in place.run("review", "--conflicts", "-p", "shop").ok().out
         kept = place.run("review", "--keep", new).ok().out
-        assert f"{old[-6:]}\nkept: {new}" in kept and "goes  The billing gateway listens on port 8087." in kept
+        assert f"{old[-6:]}\nkept:  8087 → 8090" in kept and "goes  The billing gateway listens on port 8087." in kept
         assert "1 change undone" in place.run("undo", new, "--yes").ok().out
         assert "both apply" in place.run("review", "--both", new.lower(), "--with", old[-6:].lower()).ok().out
-        assert "no conflict is open" in place.run("review", "--conflicts").ok().out
+        assert "nothing waits" in place.run("review", "--conflicts").ok().out
         assert place.run("review", "--keep", old).code == 4
         assert place.run("review", "--with", old).code == 2
 
@@ -60,8 +61,11 @@ def test_keys_decide_on_a_terminal(place: Place):
         old, new = opposed(place)
         refused = answered(place, ["review", "--keep", new], ["\n"])
         assert refused.code == 130 and "goes  The billing gateway listens on port 8087." in refused.out
-        assert "1 conflict left" in typed(place, "review --conflicts", "s")
-        assert "1 conflict left" in typed(place, "review --conflicts", "q")
+        assert "1 item left" in typed(place, "review --conflicts", "s")
+        assert "1 item left" in typed(place, "review", "q")
+        both = typed(place, "review", "?t")
+        assert "o  keep older: the newer note, whole" in both and "both apply:  8087 → 8090" in both
+        place.run("undo", new, "--yes").ok()
         shown = typed(place, "review --conflicts", "xn")
-        assert f"kept: {new}" in shown and "0 conflicts left" in shown
+        assert "kept:  8087 → 8090" in shown and "0 items left" in shown
         assert old not in place.run("search", "billing gateway").ok().out

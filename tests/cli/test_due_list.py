@@ -39,7 +39,7 @@ def test_what_is_promised_is_listed_until_it_is_done(place: Place) -> None:
         done = place.run("due", "--done", ids["Call Ada"][-6:]).ok().out
         assert done.startswith("done: ") and "mcp-memory restore" in done
         assert "Done\n" in place.run("due").ok().out
-        assert "done: notes/commitment" in typed(place, "review", "f")
+        assert "(notes/commitment" in typed(place, "review", "f")
         left = {one["title"]: one["stage"] for one in place.run("due", "--json").ok().json["commitments"]}
         assert left["Call Ada"] == left["Remind me tomorrow to pay Bo."] == "done"
         assert left["Send Petra the list"] == "due today"

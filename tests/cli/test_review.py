@@ -42,11 +42,12 @@ def test_scripts_extract_audit_accept_and_drop(place: Place):
         taken = said(place, "sessions", "extract", "talk.jsonl", "--client", "codex")
         assert (len(taken["active"]), len(taken["waiting"])) == (1, 2)
         waiting = said(place, "review")["waiting"]
-        assert [each["active"] for each in waiting] == [False, False, True] and waiting[0]["source"] == "codex"
+        assert [each["what"] for each in waiting] == ["candidate", "candidate", "stored"]
+        assert waiting[0]["source"] == "codex"
         done = said(place, "review", "--accept-all-above", "0.5")["done"]
         assert [each["title"] for each in done] == ["I think we should go with DuckDB."]
         dropped = said(place, "review", "--drop", waiting[1]["id"], "--drop", taken["active"][0])["done"]
-        assert [each["verb"] for each in dropped] == ["drop", "drop"]
+        assert [each["choice"] for each in dropped] == ["drop", "drop"]
         told = place.run("sessions", "audit", "talk.jsonl")
         assert told.code == 5 and "2 of 3 would be lost (67%)" in told.out and "held" in told.out
 
@@ -102,7 +103,7 @@ def test_keys_on_a_terminal(place: Place):
         assert "Traceback" not in typed(place, "review", [INTERRUPT])
         # An unknown key asks again; the decision is dropped, the fact edited, the preference taken back.
         shown = typed(place, "review", "xded", EDITOR=str(editor))
-        for words in ("score 0.50", "stored", "dropped", "accepted", "0 candidates left"):
+        for words in ("score 0.50", "stored", "dropped", "accepted", "0 items left"):
             assert words in shown
         assert "43 minutes" in place.run("search", "export").ok().out
 
@@ -115,7 +116,7 @@ def test_back_kind_project_and_the_nearest_notes(place: Place):
         kept = place.run("append", "--json", "-k", "fact", "The export takes 50 minutes at night.").ok().json
         place.run("sessions", "extract", "talk.jsonl").ok()
         # Help; saved without a change; dropped, and back; a kind that isn't known, then one that is, and a project.
-        keys = ["?", "e", "d", "b", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "m", "1\n", "r", "q"]
+        keys = ["?", "e", "d", "b", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "o", "1\n", "q"]
         shown = typed(place, "review", keys, EDITOR=str(untouched), COLUMNS="60")
         assert "m  merge: choose a similar note" in shown
         assert "nothing is accepted" in shown

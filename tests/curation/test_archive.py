@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.curation.config import DecayConfig
+from mcp_memory.errors import NotFound, Refused
 from mcp_memory.jobs.due import JobsConfig
 from mcp_memory.models import NoteState
 from tests.support.keyword_engine import KeywordEngine
@@ -18,9 +19,16 @@ pytestmark = pytest.mark.anyio
 DECAY = DecayConfig(archive_kinds=("task",), over_days=30)
 
 
-async def proposed(engine: KeywordEngine) -> dict[str, list[str]]:
-    answer = await engine.perform("archive_proposed", {})
-    return {one["target"]: one["reasons"] for one in answer["proposed"]}
+async def proposed(engine: KeywordEngine) -> dict[str, str]:
+    return {one["path"]: one["why"] for one in await engine.waiting("archive")}
+
+
+async def moved(engine: KeywordEngine, items: list[str]) -> list[str]:
+    """Their places in `_archive/`."""
+    if not items:
+        return []
+    done = await engine.perform("review", {"items": items, "choice": "archive"})
+    return [one["path"] for one in done["done"]]
 
 
 async def reachable(engine: KeywordEngine) -> set[str]:
@@ -44,8 +52,9 @@ async def test_what_is_over_is_proposed_and_only_configured_kinds_go_by_themselv
         assert not await proposed(engine)
         world.later(days=40)
         found = await proposed(engine)
-        assert set(found) == {task, fact, old} and found[old][0].startswith("superseded")
-        assert found[fact] == ["expired for 31 days"]
+        assert set(found) == {task, fact, old} and found[old].startswith("superseded")
+        assert {one["what"] for one in await engine.waiting()} == {"archive"}
+        assert found[fact] == "expired for 31 days"
         run = await engine.run_job("decay")
         assert run["error"] is None and run["changed"] == [f"_archive/{task}"], run
         assert set(await proposed(engine)) == {fact, old}
@@ -67,9 +76,8 @@ async def test_random_histories_lose_nothing_and_taken_back_give_the_first_bytes
         world.later(days=2)
         before, ids, archived = world.files(), await reachable(engine), list[str]()
         for _ in range(5):
-            answer = await engine.perform("archive_proposed", {})
-            wanted = [one["id"] for one in answer["proposed"] if chance.random() < 0.5]
-            archived += (await engine.perform("archive_proposed", {"ids": wanted}))["archived"]
+            wanted = [one["id"] for one in await engine.waiting("archive") if chance.random() < 0.5]
+            archived += await moved(engine, wanted)
             assert await reachable(engine) >= ids
             if archived and chance.random() < 0.4:
                 await engine.perform("restore", {"target": archived.pop(chance.randrange(len(archived)))})
@@ -84,8 +92,9 @@ async def test_what_a_person_changed_or_put_in_the_way_stays(world: World) -> No
         task = await stored(engine, "Move the port to 5433", kind="task", expires="2026-11-22")
         world.later(days=2)
         world.write(f"_archive/{task}", "mine\n")
-        [one] = (await engine.perform("archive_proposed", {}))["proposed"]
-        assert (await engine.perform("archive_proposed", {"ids": [one["id"]]}))["archived"] == []
+        [one] = await engine.waiting("archive")
+        with pytest.raises(Refused, match="had to stay"):
+            await moved(engine, [one["id"]])
         assert world.read(f"_archive/{task}") == b"mine\n" and world.read(task)
 
 
@@ -101,10 +110,9 @@ async def test_what_an_expired_task_teaches_is_proposed_once_and_goes_with_its_r
             assert run["figures"] == figures
         (lesson,) = await engine.inbox()
         assert (lesson.text, lesson.kind, lesson.project) == (said.partition(". ")[2], "lesson", "shop")
-        note_id = next(one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"]
-                       if one["target"] == task)  # fmt: skip
-        assert lesson.derived_from == [note_id]
-        await engine.perform("archive_proposed", {"ids": [note_id]})
+        item = next(one["id"] for one in await engine.waiting("archive") if one["path"] == task)
+        assert [f"archive-{one}" for one in lesson.derived_from] == [item]
+        await moved(engine, [item])
         await engine.perform("restore", {"target": f"_archive/{task}"})
         assert await engine.inbox() == []
 
@@ -119,13 +127,13 @@ async def test_an_accepted_lesson_goes_with_its_notes_return_unless_it_was_edite
         world.later(days=2)
         await engine.run_job("decay")
         (lesson,) = await engine.inbox()
-        await engine.perform("review", {"verb": "accept", "target": lesson.id})
+        await engine.review("accept", lesson.id)
         (accepted,) = [note.path for note in records(engine) if note.id == lesson.id]
         if is_edited:
             world.write(accepted, world.read(accepted).decode() + "Ask Bo first.\n")
             await engine.sweep()
-        note_id = next(one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"])
-        await engine.perform("archive_proposed", {"ids": [note_id]})
+        item = (await engine.waiting("archive"))[0]["id"]
+        await moved(engine, [item])
         await engine.perform("restore", {"target": f"_archive/{task}"})
         assert (accepted in paths(engine, NoteState.DELETED)) is not is_edited
 
@@ -137,6 +145,8 @@ async def test_a_standing_order_that_nothing_asked_for_is_named_and_never_moved(
         await engine.sweep()
         await engine.search("which port?")
         found = await proposed(engine)
-        assert found == {"_always-load/mill.md": ["always loaded, but neither found nor told for 324 days"]}
-        ids = [one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"]]
-        assert (await engine.perform("archive_proposed", {"ids": ids}))["archived"] == []
+        assert found == {"_always-load/mill.md": "always loaded, but neither found nor told for 324 days"}
+        (order,) = await engine.waiting("archive")
+        assert order["choices"] == []
+        with pytest.raises(NotFound):
+            await moved(engine, [order["id"]])

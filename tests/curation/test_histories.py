@@ -11,6 +11,7 @@ import pytest
 from mcp_memory.curation.config import DecayConfig
 from mcp_memory.jobs.due import JobsConfig
 from mcp_memory.recall.config import RecallConfig
+from tests.curation.test_archive import moved
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
@@ -33,9 +34,8 @@ async def step(engine: KeywordEngine, world: World, chance: random.Random) -> tu
             run = (await engine.perform("dream", {}))["run"]
             return ("dream", run) if world.files() != before else None
         case 1:
-            proposed = (await engine.perform("archive_proposed", {}))["proposed"]
-            wanted = [one["id"] for one in proposed if chance.random() < 0.5]
-            return "archive", (await engine.perform("archive_proposed", {"ids": wanted}))["archived"]
+            wanted = [one["id"] for one in await engine.waiting("archive") if chance.random() < 0.5]
+            return "archive", await moved(engine, wanted)
         case _:
             if (page := world.root / "DREAMS.md").exists():
                 before = page.read_text()

@@ -127,13 +127,13 @@ async def test_of_very_many_values_the_newest_is_named_and_none_counts_unmarked_
         later = [conflicts.newer_of(NoteId(f"N{n:02}")) for n in range(40)]
         assert {one and one.newer for one in later} == {new.id}
     async with world.engine() as engine:
-        await engine.perform("decide", {"verb": "keep", "target": new.id, "other": "N39"})
+        await engine.settle("keep", new.id, "N39")
         left = [note for note in await engine.notes() if note.id != new.id]
         concerned = {side for one in still_open(engine) for side in (one.older, one.newer)}
         assert len(left) == 39 and [note.id for note in left if note.id not in concerned] == []
         rivals = 39
         while listed := await _rivals(engine, new.id):
-            await engine.perform("decide", {"verb": "keep", "target": new.id})
+            await engine.settle("keep", new.id)
             rivals -= len(listed)
             assert rivals == len([note for note in await engine.notes() if note.id != new.id])
         assert rivals == 0, "each gives way to it, once it was listed"
@@ -146,7 +146,7 @@ async def test_a_value_that_is_kept_leaves_other_subjects_of_its_rivals_alone(wo
             world.later(hours=1)
             last = await engine.append(f"The billing gateway listens on port {port} now.", kind="fact")
         while await _rivals(engine, last.id):
-            await engine.perform("decide", {"verb": "keep", "target": last.id})
+            await engine.settle("keep", last.id)
         assert {first.id, last.id} <= {note.id for note in await engine.notes()}
         assert sum("8087" in note.title or "8090" in note.title for note in await engine.notes()) == 0
 
@@ -249,8 +249,8 @@ async def test_only_what_was_listed_gives_way_and_one_undo_brings_it_back(
             world.later(hours=1)
         before, listed = world.files(), await _rivals(engine, kept.id)
         assert listed
-        decided = await engine.perform("decide", {"verb": "keep", "target": kept.id})
-        assert len(decided["decided"]) == len(listed)
+        decided = await engine.settle("keep", kept.id)
+        assert len(decided) == len(listed)
         assert {note.id for note in records(engine) if note.superseded_at} == set(listed)
         planned = await engine.perform("undo", {"target": kept.id})
         assert {step["target"] for step in planned["steps"]} == set(listed)
@@ -265,7 +265,7 @@ async def test_undoing_both_hold_opens_the_conflict_again(world: World) -> None:
     async with world.engine() as engine:
         old, new = await _opposed(world, engine)
         before = world.files()
-        await engine.perform("decide", {"verb": "both", "target": old.id})
+        await engine.settle("both", old.id)
         undone = await engine.perform("undo", {"target": new.id, "sure": True})
         assert [(step["target"], step["why"]) for step in undone["steps"]] == [(new.id, "")]
         assert world.files() == before and await _rivals(engine, old.id) == [new.id]
@@ -276,25 +276,25 @@ async def test_a_decision_is_in_the_files(world: World) -> None:
         old, new = await _opposed(world, engine)
         (listed,) = await engine.conflicts()
         assert (listed["older"]["id"], listed["newer"]["id"], listed["why"]) == (old.id, new.id, "8087 → 8090")
-        await engine.perform("decide", {"verb": "keep", "target": old.path})
+        await engine.settle("keep", old.path)
         assert f"superseded_by: [{old.id}]" in world.read(new.path).decode()
         assert await engine.conflicts() == []
-        with pytest.raises(NotFound, match="no open conflict"):
-            await engine.perform("decide", {"verb": "keep", "target": old.id})
+        with pytest.raises(NotFound, match="no item"):
+            await engine.settle("keep", old.id)
         await engine.perform("reindex", {})
         kept = world.read(old.path).decode()
         world.write(old.path, kept.replace(PORT, f"{PORT} It has for years."))
         await engine.sweep()
         assert await engine.conflicts() == [], "an edit opens nothing again"
     async with world.engine() as restarted:
-        assert (await restarted.perform("conflicts", {}))["conflicts"] == []
+        assert await restarted.conflicts() == []
 
 
 async def test_both_hold_survives_the_loss_of_the_index(world: World) -> None:
     async with world.engine() as engine:
         old, new = await _opposed(world, engine)
         before = world.read(new.path)
-        await engine.perform("decide", {"verb": "both", "target": new.id, "other": old.id})
+        await engine.settle("both", new.id, old.id)
         assert world.read(new.path).replace(f"compatible_with: [{old.id}]\n".encode(), b"") == before
         assert await engine.conflicts() == []
     rmtree(world.state / "index")
@@ -309,9 +309,9 @@ async def test_entries_of_logs_are_decided_too(world: World) -> None:
             world.later(hours=1)
             entries.append(await engine.append(f"- The nightly job of billing now runs at {hour}.", kind="log"))
         one, two, three = (entry.id for entry in entries)
-        await engine.perform("decide", {"verb": "both", "target": one, "other": two})
+        await engine.settle("both", one, two)
         assert f'compatible_with: ["{two.partition("#")[2]}={one}"]' in world.read(entries[0].path).decode()
-        await engine.perform("decide", {"verb": "keep", "target": three})
+        await engine.settle("keep", three)
         assert await engine.conflicts() == []
         told = await engine.recall("when does the nightly job of billing run?")
         assert "05:15" in told and "04:30" not in told and "02:00" not in told

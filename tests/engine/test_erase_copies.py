@@ -61,7 +61,7 @@ async def test_a_note_that_was_searched_told_edited_filed_shared_and_digested(to
         await run_jobs(engine)
         await engine.perform("organize", {"memory": True})
         await engine.perform("digest", {"since": "2026-11-01", "until": "2026-11-30", "save": True})
-        await engine.perform("conflicts", {})
+        await engine.conflicts()
         filed = next(file for file in toy_world.root.rglob("*.md") if CANARY in file.name)
         filed.rename(filed.with_name(f"by-hand-{filed.name}"))
         await engine.sweep()
@@ -88,7 +88,7 @@ async def test_what_was_made_of_a_log_entry_goes_with_it(world: World) -> None:
         await engine.append("TODO: tomorrow buy flowers", kind="log", source="claude-code", session="s1")
         await run_jobs(engine)
         assert f"[ ] {said}" in world.read("DREAMS.md").decode()
-        waiting = (await engine.perform("inbox", {}))["waiting"]
+        waiting = await engine.waiting()
         assert sorted(CANARY in one["path"] for one in waiting if one["path"].startswith("_inbox")) == [False, True]
         world.write("DREAMS.md", world.read("DREAMS.md").replace(b"- [ ]", b"- [x]"))
         promoted = await engine.perform("dream", {})
@@ -97,7 +97,7 @@ async def test_what_was_made_of_a_log_entry_goes_with_it(world: World) -> None:
         [curated] = {line.rpartition(" ")[2] for line in beyond if "the entry of MEMORY.md that quotes it" in line}
         await erase(engine, curated)
         assert holders(world.root.parent) == []
-        left = (await engine.perform("inbox", {}))["waiting"]
+        left = await engine.waiting()
         assert [one["path"].startswith("_inbox") for one in left] == [True], "the other promise waits"
 
 

@@ -134,7 +134,7 @@ async def test_what_is_said_again_later_is_stored_again(world: World, way: str):
 async def test_what_was_dropped_waits_again_only_where_it_is_stated_outright(world: World):
     async with world.engine(extraction=ExtractionConfig(auto_accept=False)) as engine:
         for target in (await take(engine, [person(WISH, at=world.now), person(LEANING, at=world.now)])).waiting:
-            await engine.perform("review", {"verb": "drop", "target": target})
+            await engine.review("drop", target)
         world.later(hours=1)
         again = await take(engine, [person(LEANING, at=world.now), person(WISH, at=world.now)], session="later")
         assert (len(again.waiting), again.known) == (1, 1)
@@ -177,7 +177,7 @@ async def test_what_was_said_before_something_contrary_waits(world: World):
         (old,) = (await take(engine, [person("Never use tabs.", at=world.now - timedelta(days=2))])).waiting
         assert await found(engine, "tabs") == ["notes/preference/always-use-tabs.md"]
         (waits, _) = await engine.inbox()
-        assert waits.id == old and [each["id"] for each in waits.contradicts] == [new]
+        assert waits.id == old and [each["id"] for each in waits.notes] == [new]
 
 
 async def test_restatements_are_known(world: World):
@@ -193,9 +193,9 @@ async def test_what_contradicts_stands_beside_and_is_named(world: World):
         (new,) = (await take(engine, [person("Always use uv, never pip.", at=world.now)])).active
         assert len(await found(engine, "pip")) == 2, "nothing is superseded silently"
         (seen,) = await engine.inbox()
-        assert [each["id"] for each in seen.contradicts] == [old.id] and seen.active
+        assert [each["id"] for each in seen.notes] == [old.id] and seen.what == "stored"
         assert f"contradicts {old.id}" in await begun(engine, "next")
-        await engine.review("accept", new, seen.etag, supersede=True)
+        await engine.review("replace", new, seen.etag)
         assert await found(engine, "pip") == ["notes/preference/always-use-uv-never-pip.md"]
         assert await engine.inbox() == []
         text = world.read("notes/preference/always-use-uv-never-pip.md").decode()
@@ -244,8 +244,8 @@ async def test_an_undone_decision_waits_again(world: World):
         (item,) = await engine.inbox()
         before = world.files()
         for verb, rest in (
-            ("accept", {}), ("accept", {"content": "Never feet.", "kind": "fact"}), ("drop", {}),
-            ("merge", {"into": old.id}), ("accept", {"supersede": True, "into": old.id}),
+            ("accept", {}), ("accept", {"text": "Never feet.", "kind": "fact"}), ("drop", {}),
+            ("merge", {"note": old.id}), ("replace", {"note": old.id}),
         ):  # fmt: skip
             await engine.review(verb, note, **rest)
             assert await engine.inbox() == []
@@ -288,11 +288,11 @@ async def test_accepted_edited_merged_dropped(world: World):
         done = await engine.review("accept", duck.id, duck.etag)
         assert (done.path, done.id) == (f"notes/decision/{duck.path[7:]}", duck.id)
         assert done.path in paths(engine, NoteState.ACTIVE)
-        edited = await engine.review("accept", python.id, python.etag, content="We drop Python 3.10 in May.")
+        edited = await engine.review("accept", python.id, python.etag, text="We drop Python 3.10 in May.")
         assert edited.title == "We drop Python 3.10 in May." and b"We drop Python 3.10 in May.\n" in world.read(
             edited.path
         )
-        await engine.review("merge", export.id, export.etag, into=other.id)
+        await engine.review("merge", export.id, export.etag, note=other.id)
         assert world.read(other.path).decode().endswith("at night.\n\nThe export takes 42 minutes at night.\n")
         await engine.review("drop", globex.id, globex.etag)
         assert await engine.inbox() == [] and paths(engine, NoteState.INBOX) == []
@@ -319,11 +319,10 @@ async def test_what_is_decided_is_answered_as_done_while_the_index_fails(
 
         with monkeypatch.context() as faulty:
             faulty.setattr(SqliteIndex, "apply", fail)
-            asked = {"verb": verb, "target": item.id, "into": other.id if verb == "merge" else None}
-            answer = await engine.perform("review", asked)
-        assert "the disk is full" in answer["behind"]
+            answer = await engine.review(verb, item.id, note=other.id if verb == "merge" else None)
+        assert "the disk is full" in answer.behind
         await engine.sweep()
-        holds = {"accept": [answer["path"]], "merge": [other.path], "drop": []}
+        holds = {"accept": [answer.path], "merge": [other.path], "drop": []}
         assert await found(engine, "DuckDB") == holds[verb] and await engine.inbox() == []
 
 
@@ -333,11 +332,11 @@ async def test_what_somebody_wrote_meanwhile_stays(world: World):
         seen = (await engine.inbox())[0]
         world.write(seen.path, world.read(seen.path).replace(b"I think we", b"I know that we"))
         await engine.sweep()
-        for verb in ({"verb": "accept"}, {"verb": "drop"}, {"verb": "accept", "content": "Mine."}):
+        for choice, text in (("accept", None), ("drop", None), ("accept", "Mine.")):
             with pytest.raises(PreconditionFailed):
-                await engine.perform("review", {"target": seen.id, "etag": seen.etag, **verb})
+                await engine.review(choice, seen.id, seen.etag, text=text)
         with pytest.raises(PreconditionFailed):
-            await engine.review("merge", seen.id, seen.etag, into="notes/preference/always-answer-in-metric-units.md")
+            await engine.review("merge", seen.id, seen.etag, note="notes/preference/always-answer-in-metric-units.md")
         now = (await engine.inbox())[0]
         assert now.text.startswith("I know that we")
         assert (await engine.review("accept", seen.id, now.etag)).path in paths(engine, NoteState.ACTIVE)
@@ -347,7 +346,7 @@ async def test_two_candidates_of_one_title_both_find_a_place(world: World):
     world.with_home("Agent").write("Agent/notes/decision/i-think-we-should-go-with-duckdb.md", "A person's own.")
     async with world.engine() as engine:
         await take(engine, TALK)
-        waiting = next(each for each in await engine.inbox() if not each.active)
+        waiting = next(each for each in await engine.inbox() if each.what == "candidate")
         assert waiting.path.startswith("Agent/_inbox/")
         done = await engine.review("accept", waiting.id)
         assert done.path == "Agent/notes/decision/i-think-we-should-go-with-duckdb-2.md"
@@ -415,9 +414,9 @@ async def test_what_memory_holds_of_a_statement(world: World):
 
 async def test_operations_say_what_is_wrong(world: World):
     async with world.engine() as engine:
-        for arguments in ({"verb": "eat", "target": "x.md"}, {"verb": "merge", "target": "x.md"}):
+        for choice in ("eat", "merge"):
             with pytest.raises(InvalidInput):
-                await engine.perform("review", arguments)
+                await engine.review(choice, "x.md")
         with pytest.raises(InvalidInput, match="line 1"):
             await engine.perform("extract", {"file": "f", "session": "s", "messages": "{"})
         note = await engine.append("The kettle is red.", kind="fact")
@@ -472,7 +471,7 @@ async def test_what_two_notes_state_or_an_agent_says_replaces_nothing(world: Wor
         for note in (one, two):
             assert "superseded" not in world.read(note.path).decode()
         (waiting,) = await engine.inbox()
-        assert waiting.id == new and {each["id"] for each in waiting.contradicts} == {one.id, two.id}
+        assert waiting.id == new and {each["id"] for each in waiting.notes} == {one.id, two.id}
 
 
 async def test_a_note_of_yours_is_named_and_not_replaced(world: World):

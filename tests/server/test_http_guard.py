@@ -189,7 +189,7 @@ def test_an_agents_token_may_do_what_its_tools_and_hooks_do(daemon: Running):
         ("jobs", {"action": "pause", "name": "compact"}),
         ("organize", {"memory": True}),
         ("lint", {"fix": True, "personal": True}),
-        ("archive_proposed", {"ids": []}),
+        ("review", {"items": ["archive-a"], "choice": "archive"}),
         ("digest", {"save": True}),
         ("refs", {"target": "a", "confirm": True}),
         ("brief", {"session": "s", "transcript": "/tmp/forged.jsonl"}),

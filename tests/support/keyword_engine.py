@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -83,18 +84,36 @@ class KeywordEngine:
         assert self.vault
         return [{"id": one.id, "why": one.why, "text": one.text} for one in self.vault().shared.compare()]
 
+    async def waiting(self, *only: str) -> list[dict[str, Any]]:
+        """What waits for a decision, of these kinds or all."""
+        return (await self.engine.perform("waiting", {"only": list(only) or None}))["waiting"]
+
     async def conflicts(self) -> list[dict[str, Any]]:
         """The open ones, looked for now, the latest first."""
-        return (await self.engine.perform("conflicts", {}))["conflicts"]
+        return [
+            {"id": one["id"], "why": one["why"], **{note["role"]: note for note in one["notes"]}}
+            for one in await self.waiting("conflict")
+        ]
+
+    async def settle(self, choice: str, note: str, other: str | None = None) -> list[dict[str, Any]]:
+        """Decide all listed conflicts of this note (id or path), or only the one with the other."""
+        items, note_id = list[str](), note
+        for one in await self.conflicts():
+            for side, rival in permutations((one["older"], one["newer"])):
+                if note in (side["id"], side["path"]) and other in (None, rival["id"]):
+                    items.append(one["id"])
+                    note_id = side["id"]
+        return (await self.engine.perform("review", {"items": items, "choice": choice, "note": note_id}))["done"]
 
     async def inbox(self) -> list[SimpleNamespace]:
-        """What waits for a decision."""
-        return [SimpleNamespace(**one) for one in (await self.engine.perform("inbox", {}))["waiting"]]
+        """The candidates, what was stored without review, and the proposals."""
+        return [SimpleNamespace(**one) for one in await self.waiting("candidate", "stored", "proposal")]
 
-    async def review(self, verb: str, target: str, etag: str | None = None, **rest: Any) -> SimpleNamespace:
-        return SimpleNamespace(
-            **await self.engine.perform("review", {"verb": verb, "target": target, "etag": etag, **rest})
-        )
+    async def review(self, choice: str, target: str, etag: str | None = None, **rest: Any) -> SimpleNamespace:
+        (done,) = (await self.engine.perform("review", {"items": [target], "choice": choice, "etag": etag, **rest}))[
+            "done"
+        ]
+        return SimpleNamespace(**done)
 
     async def brief(self, session: str, prompt: str | None = None, **rest: Any) -> SimpleNamespace:
         """What a session is told at its start, or with a prompt."""

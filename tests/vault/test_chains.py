@@ -219,7 +219,7 @@ async def test_two_that_replaced_one_note_on_two_machines_are_a_conflict_until_o
         hits = (await engine.search("red owner")).hits
         assert hits[0].contradicted_by == "GREEN"
         await engine.adopt()
-        await engine.perform("decide", {"verb": "keep", "target": "RED"})
+        await engine.settle("keep", "RED")
         assert await engine.conflicts() == []
         assert await found(engine, "vote neighbours") == []
 

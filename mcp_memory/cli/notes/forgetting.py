@@ -67,13 +67,14 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
         )  # fmt: skip
         cli.show(answer, [fit(answer["status"], answer["path"]), _way_back(answer), *_behind(answer)])
         return
-    found = cli.ask("archive_proposed")["proposed"]
-    if everything and found:
-        done = cli.ask("archive_proposed", ids=[one["id"] for one in found])
-        cli.show(done, [fit("moved to", path) for path in done["archived"]])
+    found = cli.ask("waiting", only=["archive"])["waiting"]
+    movable = [one["id"] for one in found if one["choices"]]
+    if everything and movable:
+        done = cli.ask("review", items=movable, choice="archive")
+        cli.show(done, [fit("moved to", one["path"]) for one in done["done"]])
         return
-    lines = [f"{short_id(one['id'])}  {', '.join(one['reasons'])}  {one['text']}" for one in found]
-    cli.show({"proposed": found}, lines or ["nothing is ready for _archive/"])
+    lines = [f"{short_id(one['id'])}  {one['why']}  {one['text']}" for one in found]
+    cli.show({"waiting": found}, lines or ["nothing is ready for _archive/"])
 
 
 @click.command()

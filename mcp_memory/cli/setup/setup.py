@@ -133,7 +133,7 @@ def _capture(dialogue: Dialogue, settings: Settings) -> None:
     changes = cli.ask("changes", since=began, limit=20_000)["changes"]
     made = [change for change in changes if change["kind"] == "stored" and change["session"] is not None]
     stored = sum(not change["path"].startswith(f"{INBOX}/") for change in made)
-    waiting = sum(bool(item["etag"]) and not item["active"] for item in cli.ask("inbox")["waiting"])
+    waiting = len(cli.ask("waiting", only=["candidate"])["waiting"])
     messages = sum(each["messages"] for each in reports)
     report |= {"messages": messages, "stored": stored, "waiting": waiting}
     dialogue.say(

@@ -87,10 +87,9 @@ def apply(cli: CommandContext, verb: str, note: str) -> None:
 
     \b
     mcp-memory wiki apply confirm KABTV4"""
-    answer = cli.ask("apply", verb=verb, target=note)
-    done = {"confirm": "confirmed", "drop": "dropped"}[verb]
-    ids = ", ".join(short_id(one) for one in answer["notes"])
-    cli.show(answer, [f"{done}: {answer['claim']}  ({ids})"])
+    answer = cli.ask("review", items=[f"claim-{note}"], choice=verb)
+    past = {"confirm": "confirmed", "drop": "dropped"}[verb]
+    cli.show(answer, [f"{past}: {one['title']}  ({', '.join(map(short_id, one['notes']))})" for one in answer["done"]])
 
 
 def _subject(subject: Mapping[str, Any]) -> Iterator[Any]:

@@ -7,14 +7,15 @@ from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import partial
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.requests import CLAIMS, NoArguments, SearchRequest
+from mcp_memory.core.requests import CLAIMS, NoArguments, ReviewRequest, SearchRequest
+from mcp_memory.core.review_items import Choice, ReviewItem, reference
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.searching import search_notes
 from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.curation.claims.claim import Claim, Subject
 from mcp_memory.curation.claims.claim_base import ClaimBase
-from mcp_memory.curation.claims.problems import list_problems
+from mcp_memory.curation.claims.problems import find_unsure, list_problems
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Etag, Filters, Hit, NotePath, NoteRecord, NoteState, SearchResult
 from mcp_memory.recall.excerpts import Excerpt, shortened
@@ -31,7 +32,11 @@ MENTIONS = "mentions"
 MOST_SEARCHED = 100
 """The number of passages searched; most passages yield a claim."""
 CLAIMS_S = 60.0
-CONFIRM, DROP = "confirm", "drop"
+CLAIM, CONFIRM, DROP = "claim", "confirm", "drop"
+_CHOICES = (
+    Choice("c", CONFIRM, "[c]onfirm", "confirm: you checked it, and it is right; its note records that"),
+    Choice("d", DROP, "[d]rop", "drop: it is wrong; its notes are forgotten, and restore brings them back"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +127,11 @@ class ClaimsRequest:
     project: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyRequest:
-    """A decision about the claim of the note or entry `target` (an id or its end). `verb`: confirm the claim, or drop
-    it (its notes are forgotten)."""
-
-    verb: str
-    target: str
-
-
 class ClaimOperations:
     """Answers with plain JSON values. A page is never changed: it follows the notes."""
+
+    prefix = f"{CLAIM}-"
+    kinds = (CLAIM,)
 
     def __init__(self, core: Core, answers: ClaimAnswers) -> None:
         self._core = core
@@ -161,24 +160,49 @@ class ClaimOperations:
         found = await in_thread(look, deadline_s=CLAIMS_S, what="looking at claims")
         return visible_in({"problems": list(map(asdict, found))})
 
-    async def apply(self, request: ApplyRequest) -> Payload:
-        """Confirm or drop a claim. Raises InvalidInput, NotFound, and the errors of changing a note."""
-        verb = request.verb
-        if verb not in (CONFIRM, DROP):
-            raise InvalidInput(f"unknown verb {verb[:40]!r}", hint=f"{CONFIRM} or {DROP}")
-        find = partial(self._answers.claim_of, request.target)
+    async def waiting(self) -> Sequence[ReviewItem]:
+        """Return the uncertain claims."""
+        unsure = await in_thread(lambda: find_unsure(self._answers.base), deadline_s=CLAIMS_S, what="reading claims")
+        return visible_in(list(map(_item, unsure)))
+
+    async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
+        """Confirm or drop claims, of which an item names a note or entry. Raises InvalidInput, NotFound, and the errors
+        of changing a note."""
+        if request.choice not in (CONFIRM, DROP):
+            raise InvalidInput(f"unknown choice {request.choice[:40]!r}", hint=f"{CONFIRM} or {DROP}")
+        return [await self._decide(item.removeprefix(self.prefix), request.choice) for item in request.items]
+
+    async def _decide(self, target: str, choice: str) -> Payload:
+        find = partial(self._answers.claim_of, target)
         claim = await in_thread(find, deadline_s=CLAIMS_S, what="looking for the claim")
         by = current_caller()
         evidence = {one.note.id: one.note for one in claim.evidence}.values()
-        for note in evidence if verb == DROP else list(evidence)[:1]:
+        for note in evidence if choice == DROP else list(evidence)[:1]:
             entry = note.id.partition("#")[2] or None
-            if verb == DROP:
+            if choice == DROP:
                 await forget_note(self._core, note.path, entry, reason="its claim was dropped", by=by)
                 continue
             confirm = partial(self._core.vault.confirm, note.path, entry, by)
             file = await in_thread(confirm, deadline_s=CLAIMS_S, what="changing the note")
             await index_written(self._core, file)
-        return visible_in({"verb": verb, "notes": [note.id for note in evidence], "claim": claim.text})
+        ids, latest = [note.id for note in evidence], claim.latest.note
+        return visible_in({"id": latest.id, "path": latest.path, "title": claim.text, "notes": ids})
 
     def _filters(self, project: str | None) -> Filters:
         return replace(self._core.filters(project=project), private=self._core.config.recall.private_marks)
+
+
+def _item(claim: Claim) -> ReviewItem:
+    note = claim.latest.note
+    return ReviewItem(
+        id=f"{CLAIM}-{note.id}",
+        what=CLAIM,
+        text=claim.text,
+        why=f"{claim.confidence:.0%} sure: {claim.why}, {claim.since}",
+        choices=_CHOICES,
+        path=note.path,
+        title=claim.text,
+        kind=CLAIM,
+        project=claim.project,
+        notes=[reference("rests on", one.note.id, one.note) for one in claim.evidence],
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_memory.curation.claims.claim import UNSURE
+from mcp_memory.curation.claims.claim import UNSURE, Claim
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState, etag_of
@@ -29,6 +29,16 @@ class ClaimProblem:
     notes: tuple[NoteId, ...] = ()
 
 
+def find_unsure(base: ClaimBase) -> list[Claim]:
+    """Return the uncertain claims, each text once."""
+    unsure: dict[str, Claim] = {}
+    for subject in base.subjects(Filters()):
+        for one in subject.claims:
+            if one.holds and one.confidence < UNSURE and len(unsure) < MOST_UNSURE:
+                unsure.setdefault(one.text, one)
+    return list(unsure.values())
+
+
 def list_problems(
     vault: Vault, index: Index, base: ClaimBase, made: Mapping[NotePath, bytes] | None = None
 ) -> list[ClaimProblem]:
@@ -43,15 +53,11 @@ def list_problems(
             found.append(
                 ClaimProblem("conflict", one.text, one.latest.note.path, why, remedy, (one.latest.note.id, newer))
             )
-    seen = set[str]()
-    unsure = (one for each in base.subjects(Filters()) for one in each.claims if one.holds and one.confidence < UNSURE)
-    for one in unsure:
+    for one in find_unsure(base):
         note = one.latest.note
-        if one.text not in seen and len(seen) < MOST_UNSURE:
-            seen.add(one.text)
-            remedy = f"mcp-memory wiki apply confirm {shortened(note.id) or note.id}"
-            why = f"{one.confidence:.0%} sure: {one.why}, {one.since}"
-            found.append(ClaimProblem("unsure", one.text, note.path, why, remedy, (note.id,)))
+        remedy = f"mcp-memory wiki apply confirm {shortened(note.id) or note.id}"
+        why = f"{one.confidence:.0%} sure: {one.why}, {one.since}"
+        found.append(ClaimProblem("unsure", one.text, note.path, why, remedy, (note.id,)))
     in_home = vault.layout.in_home
     for page in index.notes(Filters(states=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES):
         if page.path == in_home(CONTENTS) or page.path.startswith(f"{in_home(ENTITIES)}/"):

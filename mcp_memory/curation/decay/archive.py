@@ -1,18 +1,19 @@
 """Finds notes that are outdated (expired, superseded, or unused for long), and moves them to `_archive/`."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, asdict, dataclass
 from datetime import datetime
 
 from mcp_memory.core.core import Core
+from mcp_memory.core.requests import ReviewRequest
+from mcp_memory.core.review_items import Choice, ReviewItem
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.curation.config import DecayConfig
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.jobs.job import JobReport, JobTurn
-from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runs.journal import MoveStep
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.statement_rules import classify
@@ -21,11 +22,13 @@ from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import page_id
 from mcp_memory.usage.note_use import NoteUse
+from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.note_file import INBOX, MEMORY, Layout, NoteFile
 
-TO_ARCHIVE, TO_DEMOTE, COMMITMENT, COLD, LESSON = "archive", "demote", "commitment", "cold", "lesson"
+TO_ARCHIVE, COLD, LESSON = "archive", "cold", "lesson"
+_MOVE = Choice("a", TO_ARCHIVE, "[a]rchive", "archive: move the file to _archive/; links follow, and restore undoes it")
 PASSING = frozenset({"task", "agent", "note", "idea"})
 """Kinds of notes that leave only a lesson behind."""
 TEACHES = frozenset({"preference", "decision", "lesson", "fix"})
@@ -38,29 +41,6 @@ ALWAYS_LOAD_DAYS = 90
 """The time after which a standing order that nothing has asked for is named: it costs each session's start."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A proposal to do `action` to the note `target` (a path). `text` is its title and first words, so that you can
-    decide without opening it. `figures` are days and counts as evidence; `sources` are ids of the notes that it is
-    based on."""
-
-    id: str
-    text: str
-    target: str
-    action: str
-    reasons: Sequence[str]
-    figures: Mapping[str, float]
-    sources: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveProposedRequest:
-    """The notes that may go to `_archive/`; with `ids`, these notes are moved there."""
-
-    _: KW_ONLY
-    ids: Sequence[str] | None = None
-
-
 def lesson_in(text: str) -> str:
     """Return the part of a text that outlasts its occasion; may be empty."""
     found = ((sentence.text, classify(sentence)) for sentence in user_sentences(text))
@@ -68,14 +48,9 @@ def lesson_in(text: str) -> str:
 
 
 def find_over(
-    notes: Sequence[NoteRecord],
-    uses: Mapping[NoteId, NoteUse],
-    config: DecayConfig,
-    layout: Layout,
-    now: datetime,
-    first_words: Callable[[NoteRecord], str],
-) -> Iterator[tuple[Proposal, NoteRecord]]:
-    """Yield proposals to move a note to `_archive/`, or to stop loading it at each start, with the note. Commitments
+    notes: Sequence[NoteRecord], uses: Mapping[NoteId, NoteUse], config: DecayConfig, layout: Layout, now: datetime
+) -> Iterator[tuple[NoteRecord, str]]:
+    """Yield notes that may go to `_archive/`, or need no longer be loaded at each start, with the reason. Commitments
     are shown until they are done, so they are never proposed. A note without a date, or with a future date, isn't
     cold."""
     for note in notes:
@@ -85,24 +60,20 @@ def find_over(
         use, end, at = uses.get(note.id, NoteUse()), note.counts_until, note.date
         over = (now - end).days if end else -1
         idle = min([(now.date() - day).days for day in use.used_days], default=(now - at).days if at else -1)
-        action = TO_DEMOTE if note.always_load else TO_ARCHIVE
-        if note.always_load and at and (now - at).days >= ALWAYS_LOAD_DAYS <= idle:
-            why = f"always loaded, but neither found nor told for {idle} days"
-        elif note.always_load:
-            continue
+        if note.always_load:
+            if at and (now - at).days >= ALWAYS_LOAD_DAYS <= idle:
+                yield note, f"always loaded, but neither found nor told for {idle} days"
         elif over >= config.over_days:
-            why = f"{'superseded' if end == note.superseded_at else 'expired'} for {over} days"
+            yield note, f"{'superseded' if end == note.superseded_at else 'expired'} for {over} days"
         elif at and (now - at).days >= COLD_DAYS <= idle:
-            why = f"{COLD}: not used for {idle} days"
-        else:
-            continue
-        figures = {"days": max(over, idle), "found": use.total.found, "told": use.total.told}
-        text = f"{note.title}: {first_words(note)}"
-        yield Proposal(note.id, text, note.path, action, [why], figures, (note.id,)), note
+            yield note, f"{COLD}: not used for {idle} days"
 
 
 class Archivist:
     """Moves notes to `_archive/`."""
+
+    prefix = f"{TO_ARCHIVE}-"
+    kinds = (TO_ARCHIVE,)
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -115,35 +86,62 @@ class Archivist:
 
     async def run(self, _: JobTurn) -> JobReport | None:
         """Move the outdated notes of the configured kinds, propose their lessons, and count the rest."""
-        found = await self.find()
-        lessons = await self._propose_lessons(found)
-        sure = [note for one, note in found if one.action == TO_ARCHIVE and COLD not in one.reasons[0]]
-        wanted = [note for note in sure if note.kind in self.config.archive_kinds]
-        moved = await self.archive(wanted)
+        found = await self._find()
+        lessons = await self._propose_lessons([note for note, _ in found])
+        sure = [note for note, why in found if not (note.always_load or why.startswith(COLD))]
+        moved = await self.archive([note for note in sure if note.kind in self.config.archive_kinds])
         about = f"{counted(len(moved), 'note')} moved to _archive/"
         about += f"; {len(found) - len(moved)} proposed: mcp-memory archive"
         about += f"; {counted(lessons, 'lesson')}: mcp-memory review" if lessons else ""
         figures = {"archived": len(moved), "proposed": len(found), "lessons": lessons}
         return JobReport(about, moved, figures) if found else None
 
-    async def archive_proposed(self, request: ArchiveProposedRequest) -> Payload:
-        """Return the notes proposed for `_archive/`; with ids, move these notes there."""
-        found = await self.find()
-        if request.ids is None:
-            return {"proposed": [asdict(one) for one, _ in found]}
-        wanted = [(one, note) for one, note in found if note.id in request.ids and one.action == TO_ARCHIVE]
-        return {"lessons": await self._propose_lessons(wanted), "archived": await self.archive([n for _, n in wanted])}
+    async def waiting(self) -> Sequence[ReviewItem]:
+        """Return the outdated notes. A standing order is only shown."""
 
-    async def find(self) -> list[tuple[Proposal, NoteRecord]]:
-        def first_words(note: NoteRecord) -> str:
-            passages = (one.chunk.text for one in self.index.passages(note.path))
-            return " ".join(next(passages, "").split())[:MOST_CHARS]
+        def describe(found: Sequence[tuple[NoteRecord, str]]) -> list[ReviewItem]:
+            return [self._item(note, why) for note, why in found]
 
-        def find() -> list[tuple[Proposal, NoteRecord]]:
+        found = await self._find()
+        return await in_thread(lambda: describe(found), what="reading what is over")
+
+    async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
+        """Move outdated notes to `_archive/` as a single run, and propose their lessons. Notes that had to stay are
+        missing in the answer. Raises InvalidInput for another choice, NotFound, and Refused if all had to stay."""
+        if request.choice != TO_ARCHIVE:
+            raise InvalidInput(f"unknown choice {request.choice[:40]!r}", hint=TO_ARCHIVE)
+        items = {*request.items}
+        wanted = [note for note, _ in await self._find() if _item_id(note) in items and not note.always_load]
+        if not wanted:
+            raise NotFound("the note isn't outdated", hint="mcp-memory archive lists those that are")
+        await self._propose_lessons(wanted)
+        done = await self.archive(wanted)
+        if not done:
+            raise Refused("the note had to stay: it has changed, or another is in the way", hint="mcp-memory archive")
+        places = {self.vault.layout.in_archive(note.path): note for note in wanted}
+        moved = [(path, places[NotePath(path)]) for path in done]
+        return [{"id": note.id, "path": path, "title": note.title} for path, note in moved]
+
+    def _item(self, note: NoteRecord, why: str) -> ReviewItem:
+        passages = (one.chunk.text for one in self.index.passages(note.path))
+        return ReviewItem(
+            id=_item_id(note),
+            what=TO_ARCHIVE,
+            text=f"{note.title}: {' '.join(next(passages, '').split())[:MOST_CHARS]}",
+            why=why,
+            choices=() if note.always_load else (_MOVE,),
+            path=note.path,
+            title=note.title,
+            kind=note.kind,
+            project=note.project,
+        )
+
+    async def _find(self) -> list[tuple[NoteRecord, str]]:
+        def find() -> list[tuple[NoteRecord, str]]:
             filters = Filters(states=frozenset({NoteState.ACTIVE, NoteState.ARCHIVED}))
             found, may_move = self.index.notes(filters, MOST_NOTES), self.vault.filing.may_move
             notes = [one for one in found if one.always_load or may_move(one.path, one.id)]
-            return list(find_over(notes, self.uses.read(), self.config, self.vault.layout, self.clock(), first_words))
+            return list(find_over(notes, self.uses.read(), self.config, self.vault.layout, self.clock()))
 
         return await in_thread(find, what="looking for what is over")
 
@@ -162,7 +160,7 @@ class Archivist:
             if is_as_made and lesson.state in {NoteState.INBOX, NoteState.ACTIVE}:
                 await forget_note(self._core, lesson.path, None, reason="its note was brought back")
 
-    async def _propose_lessons(self, found: Sequence[tuple[Proposal, NoteRecord]]) -> int:
+    async def _propose_lessons(self, notes: Sequence[NoteRecord]) -> int:
         """Put the lessons of these notes into the inbox, without duplicates. A superseded note has no lesson: its
         successor replaces it."""
 
@@ -177,9 +175,13 @@ class Archivist:
             return lesson if text else None
 
         proposed = 0
-        for note in (note for _, note in found if note.kind in PASSING and not note.superseded_at):
+        for note in (note for note in notes if note.kind in PASSING and not note.superseded_at):
             with suppress(McpMemoryError):  # the note is gone, or seems to contain a secret
                 if one := await in_thread(lambda note=note: draft(note), what="reading what is over"):
                     await append_for_source(self._core, one)
                     proposed += 1
         return proposed
+
+
+def _item_id(note: NoteRecord) -> str:
+    return f"{TO_ARCHIVE}-{note.id}"

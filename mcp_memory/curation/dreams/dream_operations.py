@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.feature import ReviewItem
 from mcp_memory.core.requests import ReviewRequest
+from mcp_memory.core.review_items import ReviewItem
 from mcp_memory.core.serializers import Payload
-from mcp_memory.curation.dreams.dreamer import PROPOSED, Dreamer
+from mcp_memory.curation.dreams.dreamer import PROPOSAL, PROPOSED, Dreamer
 from mcp_memory.errors import InvalidInput
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.vault.note_file import DREAMS, MEMORY
@@ -29,6 +29,7 @@ class DreamOperations:
     """Answers with plain JSON values."""
 
     prefix = PROPOSED
+    kinds = (PROPOSAL,)
 
     def __init__(self, core: Core, dreamer: Dreamer) -> None:
         self._core = core
@@ -58,10 +59,12 @@ class DreamOperations:
         """Return the open proposals."""
         return await self._dreamer.waiting()
 
-    async def review(self, request: ReviewRequest) -> Payload:
-        """Tick a proposal for the next run. Raises InvalidInput, NotFound."""
-        if request.verb not in _TICKS:
-            raise InvalidInput(f"a dream's proposal can't be {request.verb[:40]!r}", hint="accept or drop")
-        await self._dreamer.tick(request.target, _TICKS[request.verb], request.content)
-        path = f"{DREAMS}, for the next mcp-memory dream"
-        return {"id": request.target, "path": path, "title": request.content or request.target, "kind": MEMORY}
+    async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
+        """Tick proposals for the next run. Raises InvalidInput, NotFound."""
+        if request.choice not in _TICKS:
+            raise InvalidInput(f"a dream's proposal can't be {request.choice[:40]!r}", hint="accept or drop")
+        path, done = f"{DREAMS}, for the next mcp-memory dream", list[Payload]()
+        for item in request.items:
+            await self._dreamer.tick(item, _TICKS[request.choice], request.text)
+            done.append({"id": item, "path": path, "title": request.text or item})
+        return done

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from secrets import token_hex
@@ -10,15 +10,15 @@ from secrets import token_hex
 import anyio
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.feature import ReviewItem
+from mcp_memory.core.review_items import ACCEPT, DROP, EDIT, ReviewItem
 from mcp_memory.curation.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
-from mcp_memory.curation.dreams.dream_page import link_to, read_page, with_box, with_proposals, without
+from mcp_memory.curation.dreams.dream_page import PageLine, link_to, read_page, with_box, with_proposals, without
 from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind, find_demotions
 from mcp_memory.curation.dreams.recurrence import Recurrence
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import NoteId, Receipt
+from mcp_memory.models import Receipt
 from mcp_memory.runs.execute_job import SKIPPED_ERRORS
 from mcp_memory.runs.run_report import RunReport
 from mcp_memory.runtime.threads import in_thread
@@ -33,6 +33,9 @@ MOST_PROPOSED = 20
 
 PROPOSED = "dream-"
 """The prefix of a proposal's id, to distinguish it from ids of notes."""
+PROPOSAL = "proposal"
+_ACCEPT = replace(ACCEPT, about="accept: the next mcp-memory dream stores it in MEMORY.md")
+_DROP = replace(DROP, about="drop: never propose it again")
 _SAID = re.compile(r" \(\[?2\d{3}-.*")
 """Matches the source after the words of an entry: when and where it was said."""
 
@@ -138,14 +141,22 @@ class Dreamer:
     async def waiting(self) -> list[ReviewItem]:
         """Return the proposals on the page without a tick."""
         _, known, lines, _ = await in_thread(self.files.read, what="reading DREAMS.md")
-        return [
-            ReviewItem(
-                NoteId(f"{PROPOSED}{line.id}"), DREAMS, "", f"{MEMORY}, {line.section}", line.text, line.text,
-                known[line.id].get("score", 0.0), active=False, derived_from=known[line.id].get("sources", [])[-5:],
-            )
-            for line in lines
-            if line.id in known and not line.box
-        ]  # fmt: skip
+        return [self._item(line, known[line.id]) for line in lines if line.id in known and not line.box]
+
+    def _item(self, line: PageLine, facts: Facts) -> ReviewItem:
+        score = facts.get("score", 0.0)
+        return ReviewItem(
+            id=f"{PROPOSED}{line.id}",
+            what=PROPOSAL,
+            text=line.text,
+            why=f"score {score:.2f}",
+            choices=[_ACCEPT, EDIT, _DROP],
+            path=DREAMS,
+            title=line.text,
+            kind=f"{MEMORY}, {line.section}",
+            score=score,
+            derived_from=facts.get("sources", [])[-5:],
+        )
 
     async def tick(self, proposal: str, box: str, text: str | None) -> None:
         """Tick (`x`) or reject (`-`) a proposal on the page, optionally with a new text; the next run carries it out.

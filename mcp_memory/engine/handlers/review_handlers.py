@@ -1,32 +1,54 @@
 """Gathers the items that wait for you from all features, and passes your decisions on."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Operation
-from mcp_memory.core.requests import NoArguments, ReviewRequest
+from mcp_memory.core.requests import ReviewRequest, WaitingRequest
+from mcp_memory.core.review_items import Reviewer
 from mcp_memory.core.serializers import Payload
-from mcp_memory.errors import NotFound
+from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.search.filters import ANY_PROJECT
 
 
 def operations(core: Core) -> dict[str, Operation]:
     return {
-        "inbox": Operation(NoArguments, partial(inbox, core)),
+        "waiting": Operation(WaitingRequest, partial(waiting, core)),
         "review": Operation(ReviewRequest, partial(review, core)),
     }
 
 
-async def inbox(core: Core, _: NoArguments) -> Payload:
-    """List candidates first, then the proposals of other features."""
-    reviewers = [feature.reviewer for feature in core.features if feature.reviewer]
-    return {"waiting": [asdict(item) for reviewer in reviewers for item in await reviewer.waiting()]}
+async def waiting(core: Core, request: WaitingRequest) -> Payload:
+    """List candidates first, then the items of other features."""
+    wanted = [one for one in _reviewers(core) if request.only is None or {*request.only} & {*one.kinds}]
+    found = [item for reviewer in wanted for item in await reviewer.waiting()]
+    if request.only is not None:
+        found = [item for item in found if item.what in request.only]
+    if request.project not in (None, ANY_PROJECT):
+        found = [item for item in found if item.projects & {request.project, None}]
+    return {"waiting": list(map(asdict, found))}
 
 
 async def review(core: Core, request: ReviewRequest) -> Payload:
-    """Carry out a decision. Raises NotFound if no feature knows the target, and the errors of the feature."""
-    reviewers = [feature.reviewer for feature in core.features if feature.reviewer]
-    for reviewer in sorted(reviewers, key=lambda one: -len(one.prefix)):
-        if request.target.startswith(reviewer.prefix):
-            return await reviewer.review(request)
-    raise NotFound(f"nothing of this name waits: {request.target[:100]!r}", hint="mcp-memory review lists what waits")
+    """Carry out a decision. Raises NotFound for an unknown item, InvalidInput for items of several kinds, and the
+    errors of the feature."""
+    deciding = [_reviewer(core, item) for item in request.items]
+    if not deciding:
+        raise NotFound("no item to decide about", hint="mcp-memory review lists what waits")
+    if any(one is not deciding[0] for one in deciding):
+        raise InvalidInput("items of several kinds", hint="decide about each kind apart")
+    return {"done": await deciding[0].decide(request)}
+
+
+def _reviewers(core: Core) -> Sequence[Reviewer]:
+    return [reviewer for feature in core.features for reviewer in feature.reviewers]
+
+
+def _reviewer(core: Core, item: str) -> Reviewer:
+    """Return the reviewer with the longest prefix of this id."""
+    fitting = [one for one in _reviewers(core) if item.startswith(one.prefix)]
+    if not fitting:
+        raise NotFound(f"nothing of this name waits: {item[:100]!r}", hint="mcp-memory review lists what waits")
+    return max(fitting, key=lambda one: len(one.prefix))

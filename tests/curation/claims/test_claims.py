@@ -129,9 +129,9 @@ async def test_a_decision_goes_into_the_notes_and_the_pages_follow(world: World)
         dashboard = world.read("entities/_dashboard.md").decode()
         assert "## Open conflicts (1)" in dashboard and "8087 → 8090" in dashboard
         newer = ids["The API listens on port 8090 now."]
-        await engine.perform("decide", {"verb": "keep", "target": newer})
-        await engine.perform("apply", {"verb": "confirm", "target": newer})
-        await engine.perform("apply", {"verb": "drop", "target": ids[LEADS]})
+        await engine.settle("keep", newer)
+        await engine.review("confirm", f"claim-{newer}")
+        await engine.review("drop", f"claim-{ids[LEADS]}")
         about = await claims_about(engine, "shop")
         assert "Petra leads the design team now." not in about and LEADS not in about
         assert about["The API listens on port 8090 now."]["confidence"] == 0.95

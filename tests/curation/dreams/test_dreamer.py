@@ -300,13 +300,13 @@ def body_of(data: bytes) -> str:
 async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_does_it(world: World) -> None:
     async with logs(world).engine() as engine:
         await dream(engine)
-        waiting = (await engine.perform("inbox", {}))["waiting"]
+        waiting = await engine.waiting("proposal")
         assert [(one["kind"], one["text"], one["score"]) for one in waiting] == [
             ("MEMORY.md, Decisions", PNPM, 0.68), ("MEMORY.md, Preferences", BERLIN, 0.58),
         ]  # fmt: skip
         other = "pnpm only, never npm"
-        await engine.perform("review", {"verb": "accept", "target": waiting[0]["id"], "content": other})
-        await engine.perform("review", {"verb": "drop", "target": waiting[1]["id"]})
+        await engine.review("accept", waiting[0]["id"], text=other)
+        await engine.review("drop", waiting[1]["id"])
         page = world.read("DREAMS.md").decode()
         assert f"- [x] {other} ^dream-" in page and f"- [-] {BERLIN}" in page
         assert not (world.root / "MEMORY.md").exists()
@@ -315,7 +315,7 @@ async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_
         assert f"- {other} (" in world.read("MEMORY.md").decode()
         assert BERLIN not in world.read("DREAMS.md").decode()
         with pytest.raises(NotFound):
-            await engine.perform("review", {"verb": "drop", "target": waiting[1]["id"]})
+            await engine.review("drop", waiting[1]["id"])
         diary = world.read("DREAMS.md").decode().partition("## Diary\n\n")[2].splitlines()
         assert diary[0].endswith("0 new proposals, 1 stored") and diary[1].endswith("2 new proposals, 0 stored")
 

@@ -107,14 +107,14 @@ class Life:
             dreams.write_text(dreams.read_text(encoding="utf-8").replace("- [ ]", "- [x]"), encoding="utf-8")
         if not (self.world.root / "INDEX.md").exists():
             await self.engine.perform("organize", {})
-        for waiting in (await self.engine.perform("inbox", {}))["waiting"]:
+        for waiting in await self.engine.waiting("candidate", "stored", "proposal"):
             told = self.who.told
             junk = any(holds(waiting["text"], each["words"]) for each in told["passing"]) or any(
                 each["asks"].rstrip(".") in waiting["text"] for each in (*told["work"], *told["lesson"])
             )
             self.seen.proposed.append((waiting["text"], junk))
             verb = "drop" if junk else "accept"
-            await self.engine.perform("review", {"verb": verb, "target": waiting["id"]})
+            await self.engine.review(verb, waiting["id"])
 
 
 # -- what is counted -------------------------------------------------------------------------------------------------

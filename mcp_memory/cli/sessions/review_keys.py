@@ -1,0 +1,163 @@
+"""Reviews what waits with one key for each item, on a terminal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.console import Heading, fail, fit, read_key, say, say_all, short_id, wrap
+from mcp_memory.cli.notes.note_choice import NEAREST, notes_found, offer
+from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.text.pluralize import counted
+
+Item = dict[str, Any]
+
+QUIT = frozenset("q\x03\x04\x1b")
+_FURTHER = "[s]kip [b]ack [?] help [q]uit"
+_EXPLAINED = """\
+s  skip: it waits for the next review
+b  back: to the previous item, if you skipped or dropped it
+q  quit: the rest waits"""
+_STORING = {"accept", "replace"}
+_PAST = {
+    "accept": "accepted", "replace": "accepted", "merge": "merged", "drop": "dropped", "finish": "done",
+    "keep": "kept", "both": "both apply", "confirm": "confirmed", "archive": "moved to",
+}  # fmt: skip
+
+
+def review_with_keys(cli: CommandContext, items: list[Item], wanted: Mapping[str, Any]) -> None:
+    """Show one item after the other, and carry out the decisions. `wanted`: the arguments that listed the items."""
+    items = [item for item in items if item["choices"]]
+    decided: dict[int, str] = {}
+    number = 0
+    while number < len(items):
+        say()
+        say_all(item_lines(items[number], f"{number + 1} of {len(items)}  "))
+        try:
+            answer = _decide(cli, items[number])
+            if answer == "quit":
+                break
+            if answer == "back":
+                number = _previous(cli, items, decided, number)
+                continue
+            decided[number] = answer
+        except McpMemoryError as error:  # you can still review the others
+            fail(error.message, error.hint)
+        number += 1
+    left = cli.ask("waiting", **wanted)["waiting"]
+    say(f"{counted(sum(bool(item['choices']) for item in left), 'item')} left")
+
+
+def item_lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    """Yield the lines that show an item."""
+    shown_id = short_id(item["id"])
+    yield Heading(f"{before}{'  '.join(filter(None, (item['kind'] or item['what'], item['why'], shown_id)))}")
+    yield from wrap(item["text"], "  ")
+    if facts := [*_facts(item), *item["derived_from"]]:
+        yield fit("—", ", ".join(facts), indent="  ")
+    for note in item["notes"]:
+        if "text" not in note:
+            yield fit(f"{note['role']}:", note["title"] or note["path"], short_id(note["id"]), indent="  ")
+            continue
+        yield fit(note["role"], ", ".join([*_facts(note), note["kind"]]), short_id(note["id"]), indent="  ")
+        is_said = note["title"].rstrip("….") in note["text"]
+        yield from wrap(note["text"] if is_said else f"{note['title']}: {note['text']}", "    ")
+
+
+def decided_line(choice: str, done: Mapping[str, Any]) -> str:
+    """Return the line that shows a decision."""
+    return fit(f"{_PAST[choice]}:", f"{done['title']}  ({done['path']})", short_id(done["id"]))
+
+
+def _facts(about: Mapping[str, Any]) -> list[str]:
+    """Return the time, source and project of an item or note, as far as they are known."""
+    time = about.get("date") or about.get("created") or ""
+    return [fact for fact in (time[:16].replace("T", " "), about["source"], about["project"]) if fact]
+
+
+def _previous(cli: CommandContext, items: list[Item], decided: Mapping[int, str], number: int) -> int:
+    """Return the number of the last item before this one that can be decided again: a skipped item, or a dropped note,
+    which comes back."""
+    for before in range(number - 1, -1, -1):
+        item, choice = items[before], decided.get(before, "skip")
+        is_note = item["what"] in {"candidate", "stored"}
+        if choice == "drop" and is_note:
+            cli.ask("restore", target=item["id"])
+            waiting = cli.ask("waiting", only=[item["what"]])["waiting"]
+            items[before] = next((one for one in waiting if one["id"] == item["id"]), item)
+        if choice == "skip" or (choice == "drop" and is_note):
+            return before
+        undo = f"; to take that back: mcp-memory undo {short_id(item['id'])}" if is_note else ""
+        say(f"{before + 1} is {_PAST[choice]} already{undo}")
+    return number
+
+
+def _decide(cli: CommandContext, item: Item) -> str:
+    """Ask for keys until one decides. Returns the name of the choice, `skip`, `back` or `quit`."""
+    choices = {choice["key"]: choice for choice in item["choices"]}
+    keys = f"{' '.join(choice['label'] for choice in item['choices'])} {_FURTHER}"
+    changes: dict[str, str] = {}
+    while True:
+        key = read_key(keys)
+        if key in QUIT:
+            return "quit"
+        if key in {"s", "b"}:
+            return "skip" if key == "s" else "back"
+        if key == "?":
+            say_all(wrap("\n".join([*(f"{one['key']}  {one['about']}" for one in item["choices"]), _EXPLAINED]), "  "))
+        elif choice := choices.get(key):
+            if choice["asks"] in {"kind", "project"}:
+                changes |= _ask_change(item, choice["asks"], changes)
+                continue
+            given = _ask_for(cli, item, choice["asks"])
+            if given is None:
+                continue
+            try:
+                return _carry_out(cli, item, choice, {**changes, **given} if choice["name"] in _STORING else given)
+            except InvalidInput as error:  # such as an unknown kind
+                fail(error.message, error.hint)
+                changes.pop("kind", None)
+
+
+def _carry_out(cli: CommandContext, item: Item, choice: Mapping[str, Any], given: Mapping[str, str]) -> str:
+    arguments: dict[str, Any] = {"note": choice["note"], "etag": item["etag"] or None, **given}
+    answer = cli.ask("review", items=[item["id"]], choice=choice["name"], **arguments)
+    say_all(decided_line(choice["name"], done) for done in answer["done"])
+    return str(choice["name"])
+
+
+def _ask_change(item: Item, name: str, changes: Mapping[str, str]) -> dict[str, str]:
+    now = changes.get(name, item[name]) or "none"
+    if name == "kind":
+        return {name: click.prompt(f"kind (now {now})")}
+    return {name: click.prompt(f"project (now {now}; empty: none)", default="", show_default=False)}
+
+
+def _ask_for(cli: CommandContext, item: Item, what: str | None) -> dict[str, str] | None:
+    """Ask for a new text or another note, if the choice needs it. Returns None if nothing was given."""
+    if what == "text":
+        return _edited(item["text"])
+    return _other_note(cli, item["text"]) if what == "note" else {}
+
+
+def _edited(text: str) -> dict[str, str] | None:
+    try:
+        edited = (click.edit(text, extension=".md") or "").strip()
+    except click.ClickException as error:
+        fail(error.message, "set VISUAL to your editor")
+        return None
+    if edited in ("", text.strip()):
+        say("the text is as it was, so nothing is accepted")
+        return None
+    return {"text": edited}
+
+
+def _other_note(cli: CommandContext, text: str) -> dict[str, str] | None:
+    near: Sequence[Mapping[str, Any]] = notes_found(cli, text)[:NEAREST]
+    offer(near)
+    which = f"1 to {len(near)}, " if near else ""
+    named = click.prompt(f"which note ({which}an id or path; empty: none)", default="", show_default=False).strip()
+    if named.isdecimal() and 0 < int(named) <= len(near):
+        return {"note": near[int(named) - 1]["id"]}
+    return {"note": named} if named else None
