@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mcp_memory.cli.console import emit, print_status, say_all
+from mcp_memory.cli.console import confirm, emit, print_status, say_all
 from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound
 from mcp_memory.settings.settings import Settings, load, load_without_mistakes
 
@@ -107,6 +107,18 @@ class CommandContext:
         """Raise InvalidInput if `--json` was passed, because a script can't answer."""
         if self.as_json:
             raise InvalidInput("--json cannot ask", hint=hint)
+
+    def agree(self, question: str, lines: Iterable[str], *, yes: bool, dry_run: bool = False) -> bool:
+        """Show what a command is about to do, and ask whether to do it, unless `--yes` or `--dry-run` was passed. The
+        answer no ends the command. Return whether to do it. With `--json`, show nothing; raises InvalidInput instead
+        of asking."""
+        if not (yes or dry_run):
+            self.refuse_questions("pass --yes if you are sure, or --dry-run")
+        if not self.as_json:
+            say_all(lines)
+        if not (yes or dry_run):
+            confirm(question, abort=True)
+        return not dry_run
 
 
 def no_vault(settings: Settings) -> NotFound:

@@ -133,7 +133,7 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenRequest:
-    """Forgotten notes to list or restore. `client`, `session`, `since` and `until` apply to the forgetting; `kinds`,
+    """Forgotten notes to list. `client`, `session`, `since` and `until` apply to the forgetting; `kinds`,
     `tags`, `project` ('*' = all) and `path` (a folder) to the notes."""
 
     client: str | None = None
@@ -144,6 +144,13 @@ class ForgottenRequest:
     tags: Sequence[str] | None = None
     project: str | None = None
     path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreAllRequest:
+    """Forgotten notes and log entries to bring back, by id."""
+
+    targets: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +256,11 @@ class AdoptRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecoverRequest:
-    """Lost entries (ids or paths) to add again, or with `dismiss` to ignore from now on."""
+    """Lost entries (ids or paths) to add again, with `dismiss` to ignore from now on, or with `look` only to read."""
 
     ids: Sequence[str]
     dismiss: bool = False
+    look: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +340,7 @@ class JobsRequest:
 
 @dataclass(frozen=True, slots=True)
 class WaitingRequest:
-    """What waits for a decision: everything, or `only` items of these kinds, e.g. `candidate` or `conflict`; of this
+    """The items that wait for a decision: all, or `only` those of these kinds, e.g. `candidate` or `conflict`; of this
     project and of none ('*', None: all)."""
 
     only: Sequence[str] | None = None
@@ -341,7 +349,7 @@ class WaitingRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """A decision: one of its choices for `items` (ids) of one kind. `note`: the note that a choice names. A candidate
+    """A decision: the same choice for `items` (ids) of one kind. `note`: the note that a choice names. A candidate
     is accepted with another `text`, `kind` or `project` ("" for none). `etag`: what you saw of a single note; if it has
     changed since, nothing is done."""
 

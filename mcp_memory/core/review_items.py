@@ -65,11 +65,17 @@ class ReviewItem:
 
 
 class Reviewer(Protocol):
-    """A part of a feature whose items wait for you in `mcp-memory review`. Their ids begin with `prefix`; `kinds` are
-    the values of their `what`."""
+    """A part of a feature whose items wait for you in `mcp-memory review`."""
 
-    prefix: str
-    kinds: Collection[str]
+    @property
+    def prefix(self) -> str:
+        """The beginning of the ids of its items."""
+        ...
+
+    @property
+    def kinds(self) -> Collection[str]:
+        """The values of `what` of its items."""
+        ...
 
     async def waiting(self) -> Sequence[ReviewItem]:
         """Return the items that wait for you."""

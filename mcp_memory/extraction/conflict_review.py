@@ -50,7 +50,7 @@ class ConflictReview:
         kept note that are found only now are listed next, because nobody has seen them yet.
 
         Raises NotFound without such a conflict, InvalidInput, and the errors of changing a note."""
-        choice, kept = request.choice, request.note
+        choice, kept = request.choice, NoteId(request.note or "")
         if choice not in (KEEP, BOTH):
             raise InvalidInput(f"unknown choice {choice[:40]!r}", hint=f"{KEEP} or {BOTH}")
         await self._conflicts.scan()
@@ -85,7 +85,7 @@ class ConflictReview:
         choices = (
             Choice("n", KEEP, "keep [n]ewer", "keep newer: the whole older note is marked as superseded", newer.id),
             Choice("o", KEEP, "keep [o]lder", "keep older: the whole newer note is marked as superseded", older.id),
-            Choice("t", BOTH, "bo[t]h", "both apply: the newer note records that, and they aren't shown as a conflict again"),
+            Choice("t", BOTH, "bo[t]h", "both apply: the newer note records that, and no conflict is shown again"),
         )
         notes = visible_in([self._side("newer", newer), self._side("older", older)])
         return ReviewItem(_item_id(conflict), CONFLICT, "", visible_in(conflict.why), choices, notes=notes)
@@ -112,7 +112,7 @@ def _item_id(conflict: Conflict) -> str:
     return f"{CONFLICT}-{sha256(f'{conflict.older} {conflict.newer}'.encode()).hexdigest()[:12]}"
 
 
-def _describe_decision(conflict: Conflict, kept: str | None) -> Payload:
+def _describe_decision(conflict: Conflict, kept: NoteId) -> Payload:
     is_older = kept == conflict.older
     note_id, path = (conflict.older, conflict.older_path) if is_older else (conflict.newer, conflict.newer_path)
     return {"id": note_id, "path": path, "title": conflict.why}

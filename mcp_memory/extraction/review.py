@@ -69,7 +69,7 @@ class Review:
         self._clock = core.clock
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
-        """Decide about each note for itself, so that `undo` takes back the decision about one of them."""
+        """Decide about each note apart, so that `undo` can take back a single decision."""
         if request.etag and len(request.items) > 1:
             raise InvalidInput("one etag for several notes", hint="decide about each note apart")
         return [await self._decide(target, request) for target in request.items]

@@ -38,6 +38,11 @@ def test_the_doctor_finds_and_mends(place: Place):
     place.state.tokens.chmod(0o600)
     (lost,) = [line for line in place.run("doctor").out.splitlines() if "Mended the weir" in line]
     assert lost.startswith(f"warning: {gone['path']} no longer holds ")
+    for name in (gone["id"], gone["path"]):
+        assert "Mended the weir" in place.run("doctor", name).ok().out
+    (whole,) = place.run("doctor", gone["id"], "--json").ok().json["lost"]
+    assert (whole["id"], "Mended the weir" in whole["text"]) == (gone["id"], True)
+    assert place.run("doctor", "memory/2020-01-01.md").code == 4
     place.state.tokens.chmod(0o644)
     shutil.rmtree(place.state.index)
     place.state.index.write_text("no index")

@@ -43,7 +43,7 @@ def test_what_one_client_forgot_comes_back_at_once(served: Place):
     with pytest.raises(InvalidInput, match="source"):
         agent.call("forget", {"target": kept["id"], "source": "somebody-else"})
     with pytest.raises(Refused):
-        agent.call("restore_all", {"client": "flooder"})
+        agent.call("restore_all", {"targets": [kept["id"]]})
     with pytest.raises(Refused):
         agent.call("forgotten", {})
 

@@ -23,14 +23,6 @@ async def proposed(engine: KeywordEngine) -> dict[str, str]:
     return {one["path"]: one["why"] for one in await engine.waiting("archive")}
 
 
-async def moved(engine: KeywordEngine, items: list[str]) -> list[str]:
-    """Their places in `_archive/`."""
-    if not items:
-        return []
-    done = await engine.perform("review", {"items": items, "choice": "archive"})
-    return [one["path"] for one in done["done"]]
-
-
 async def reachable(engine: KeywordEngine) -> set[str]:
     found = await engine.search("port", limit=100, include_archived=True, project="*", mode="keyword")
     return {hit.id for hit in found.hits}
@@ -77,7 +69,7 @@ async def test_random_histories_lose_nothing_and_taken_back_give_the_first_bytes
         before, ids, archived = world.files(), await reachable(engine), list[str]()
         for _ in range(5):
             wanted = [one["id"] for one in await engine.waiting("archive") if chance.random() < 0.5]
-            archived += await moved(engine, wanted)
+            archived += await engine.archive(wanted)
             assert await reachable(engine) >= ids
             if archived and chance.random() < 0.4:
                 await engine.perform("restore", {"target": archived.pop(chance.randrange(len(archived)))})
@@ -94,7 +86,7 @@ async def test_what_a_person_changed_or_put_in_the_way_stays(world: World) -> No
         world.write(f"_archive/{task}", "mine\n")
         [one] = await engine.waiting("archive")
         with pytest.raises(Refused, match="had to stay"):
-            await moved(engine, [one["id"]])
+            await engine.archive([one["id"]])
         assert world.read(f"_archive/{task}") == b"mine\n" and world.read(task)
 
 
@@ -112,7 +104,7 @@ async def test_what_an_expired_task_teaches_is_proposed_once_and_goes_with_its_r
         assert (lesson.text, lesson.kind, lesson.project) == (said.partition(". ")[2], "lesson", "shop")
         item = next(one["id"] for one in await engine.waiting("archive") if one["path"] == task)
         assert [f"archive-{one}" for one in lesson.derived_from] == [item]
-        await moved(engine, [item])
+        await engine.archive([item])
         await engine.perform("restore", {"target": f"_archive/{task}"})
         assert await engine.inbox() == []
 
@@ -133,7 +125,7 @@ async def test_an_accepted_lesson_goes_with_its_notes_return_unless_it_was_edite
             world.write(accepted, world.read(accepted).decode() + "Ask Bo first.\n")
             await engine.sweep()
         item = (await engine.waiting("archive"))[0]["id"]
-        await moved(engine, [item])
+        await engine.archive([item])
         await engine.perform("restore", {"target": f"_archive/{task}"})
         assert (accepted in paths(engine, NoteState.DELETED)) is not is_edited
 
@@ -147,6 +139,6 @@ async def test_a_standing_order_that_nothing_asked_for_is_named_and_never_moved(
         found = await proposed(engine)
         assert found == {"_always-load/mill.md": "always loaded, but neither found nor told for 324 days"}
         (order,) = await engine.waiting("archive")
-        assert order["choices"] == []
+        assert not order["choices"]
         with pytest.raises(NotFound):
-            await moved(engine, [order["id"]])
+            await engine.archive([order["id"]])

@@ -11,7 +11,6 @@ import pytest
 from mcp_memory.curation.config import DecayConfig
 from mcp_memory.jobs.due import JobsConfig
 from mcp_memory.recall.config import RecallConfig
-from tests.curation.test_archive import moved
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
@@ -35,7 +34,7 @@ async def step(engine: KeywordEngine, world: World, chance: random.Random) -> tu
             return ("dream", run) if world.files() != before else None
         case 1:
             wanted = [one["id"] for one in await engine.waiting("archive") if chance.random() < 0.5]
-            return "archive", await moved(engine, wanted)
+            return "archive", await engine.archive(wanted)
         case _:
             if (page := world.root / "DREAMS.md").exists():
                 before = page.read_text()

@@ -34,6 +34,18 @@ async def kinds(engine: KeywordEngine, **wanted: Any) -> list[str]:
     return [change["kind"] for change in await changes(engine, **wanted)]
 
 
+async def test_the_words_of_a_time_mean_the_same_for_the_deed_as_for_the_plan(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append("The port is 8087", kind="fact")
+        world.later(minutes=8)
+        wanted = {"since": "10 minutes ago"}
+        planned = await engine.perform("undo", wanted)
+        world.later(minutes=8)
+        assert await undo(engine, **wanted) == [], "the words alone mean another time by now"
+        only = [step["id"] for step in planned["steps"]]
+        assert await undo(engine, since=planned["since"], only=only) == [("stored", "forget", "")]
+
+
 async def test_who_did_what_in_which_session_the_latest_first(world: World) -> None:
     async with world.engine() as engine:
         first = await engine.append("The port is 8087", kind="fact", source="codex", session="s1", project="api")

@@ -105,6 +105,13 @@ class KeywordEngine:
                     note_id = side["id"]
         return (await self.engine.perform("review", {"items": items, "choice": choice, "note": note_id}))["done"]
 
+    async def archive(self, items: list[str]) -> list[str]:
+        """Move outdated notes to `_archive/`. Returns their places there."""
+        if not items:
+            return []
+        done = await self.engine.perform("review", {"items": items, "choice": "archive"})
+        return [one["path"] for one in done["done"]]
+
     async def inbox(self) -> list[SimpleNamespace]:
         """The candidates, what was stored without review, and the proposals."""
         return [SimpleNamespace(**one) for one in await self.waiting("candidate", "stored", "proposal")]

@@ -5,7 +5,7 @@ import os
 import click
 
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import confirm, say
+from mcp_memory.cli.console import say
 from mcp_memory.cli.options import command_options, located
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.runtime import paths
@@ -30,13 +30,12 @@ def adopt(cli: CommandContext, path: str | None, undo: bool, dry_run: bool, yes:
     key = "returned" if undo else "adopted"
     if dry_run or (path is None and not yes):
         planned = cli.ask("adopt", path=path, revoke=undo, dry_run=True)[key]
-        if planned and not dry_run:
-            cli.refuse_questions("name a path, or pass --yes or --dry-run")
         would = "yours again" if undo else "open to agents' changes"
-        cli.show({key: planned, "dry_run": dry_run}, [*planned, f"{counted(len(planned), 'note')} would be {would}"])
-        if dry_run or not planned:
+        lines = [*planned, f"{counted(len(planned), 'note')} would be {would}"]
+        question = "take them back?" if undo else "let agents change them?"
+        if not cli.agree(question, lines, yes=not planned, dry_run=dry_run) or not planned:
+            cli.show({key: planned, "dry_run": dry_run}, [])
             return
-        confirm("take them back?" if undo else "let agents change them?", abort=True)
     done = cli.ask("adopt", path=path, revoke=undo)[key]
     became = f"{'is' if len(done) == 1 else 'are'} yours again" if undo else "adopted"
     cli.show({key: done, "dry_run": False}, [*done, f"{counted(len(done), 'note')} {became}"])

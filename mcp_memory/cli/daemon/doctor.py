@@ -6,7 +6,7 @@ from dataclasses import asdict
 import click
 
 from mcp_memory.cli.command_context import CommandContext, no_vault
-from mcp_memory.cli.console import fit, say_all, short_id
+from mcp_memory.cli.console import Heading, fit, say_all, short_id
 from mcp_memory.cli.daemon.state_checks import check_state, mend
 from mcp_memory.cli.options import command_options
 from mcp_memory.engine.diagnosis.diagnostics import by_severity
@@ -31,8 +31,8 @@ def doctor(
 ) -> None:
     """List problems, each with a remedy. Exits with 0 if there is nothing to do, else 1.
 
-    ENTRY is the listed id of a log entry that another program overwrote, or the path of its log. --repair adds it back
-    at the end of the log.
+    ENTRY is the listed id of a log entry that another program overwrote, or the path of its log. Without an option, its
+    whole text is shown; --repair adds it back at the end of the log.
 
     --reindex compares contents, while regular sweeps rely on file times. To rebuild the whole index, stop the daemon,
     delete `index` in its state folder (mcp-memory help daemon), and start it again.
@@ -43,8 +43,8 @@ def doctor(
     mcp-memory doctor --repair memory/2026-11-21.md    add back this log's lost entries"""
     if repair + dismiss + accept + reindex > 1:
         raise InvalidInput("these options can't be combined", hint="pass only one option")
-    if entries and not (repair or dismiss):
-        raise InvalidInput("nothing to do with these entries", hint="pass --repair or --dismiss")
+    if entries and (accept or reindex):
+        raise InvalidInput("entries can't be combined with --accept or --reindex", hint="pass --repair or --dismiss")
     if dismiss and not entries:
         raise InvalidInput(
             "no entry to dismiss", hint="mcp-memory doctor --dismiss ENTRY; mcp-memory doctor names them"
@@ -55,6 +55,9 @@ def doctor(
     elif reindex:
         done = cli.ask("reindex")
         cli.show(done, [f"{done['notes']} notes read, {done['embedded']} texts embedded, {done['seconds']} s"])
+    elif entries and not (repair or dismiss):
+        lost = cli.ask("recover", ids=entries, look=True)["recovered"]
+        cli.show({"lost": lost}, [line for one in lost for line in (Heading(one["id"]), one["text"].rstrip(), "")])
     elif entries:
         answer = cli.ask("recover", ids=entries, dismiss=dismiss or None)
         verb = "dismissed" if dismiss else "added again"

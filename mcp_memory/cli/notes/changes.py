@@ -10,7 +10,7 @@ import click
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import NOT_DONE, Heading, Remark, confirm, fit, local_minute, short_id, wrap
-from mcp_memory.cli.notes.note_choice import notes_found, with_note
+from mcp_memory.cli.notes.note_choice import with_note
 from mcp_memory.cli.options import command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import compaction_s
@@ -66,9 +66,7 @@ def changes(cli: CommandContext, note: tuple[str, ...], at: str | None, **wanted
     if at is not None:
         if not words:
             raise InvalidInput("--at needs a note", hint="name one: mcp-memory changes NOTE --at COMMIT")
-        then = with_note(
-            cli, words, lambda target: cli.ask("log", target=target, at=at), lambda: notes_found(cli, words)
-        )
+        then = with_note(cli, words, lambda target: cli.ask("log", target=target, at=at))
         cli.show(then, [then["text"].rstrip("\n")])
         return
     if not words:
@@ -76,7 +74,7 @@ def changes(cli: CommandContext, note: tuple[str, ...], at: str | None, **wanted
         cli.show(answer, _lines(answer))
         return
     del wanted["project"]  # a note that you name is yours to see in any project
-    answer = with_note(cli, words, lambda target: _note_history(cli, target, wanted), lambda: notes_found(cli, words))
+    answer = with_note(cli, words, lambda target: _note_history(cli, target, wanted))
     commits = [Heading("commits"), *map(_commit_line, answer["log"])] if answer["log"] else []
     cli.show(answer, [*_lines(answer), *commits])
 
@@ -127,6 +125,7 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
             click.get_current_context().exit(NOT_DONE if is_due else 0)
         confirm("undo this?", abort=True)
         wanted["only"] = [step["id"] for step in planned["steps"]]  # without the changes that were made since
+        wanted["since"] = planned["since"]  # the words may mean another moment now
     answer = cli.ask("undo", deadline_s=compaction_s(cli.settings), sure=True, **wanted)
     cli.show(answer, _result(answer["steps"]))
     if any(step["why"] for step in answer["steps"]):

@@ -11,7 +11,7 @@ import click
 
 from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading, fit, short_id
-from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
+from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, note_words, with_note
 from mcp_memory.cli.options import command_options
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 
@@ -30,10 +30,8 @@ def show(cli: CommandContext, note: str, history: bool) -> None:
     mcp-memory show KABTV4                         the id that append printed
     mcp-memory show uv pip                         the note with these words
     mcp-memory show notes/fact/port.md --history   what it replaced, and what replaced it"""
-    answer = with_note(
-        cli, note, lambda target: cli.ask("history" if history else "show", target=target),
-        lambda: notes_found(cli, note, ("active", "superseded", "archived")),
-    )  # fmt: skip
+    operation = "history" if history else "show"
+    answer = with_note(cli, note, lambda target: cli.ask(operation, target=target), NOT_FORGOTTEN)
     if history:
         cli.show(answer, [line for link in answer["chain"] for line in _link_lines(link)])
         return
@@ -79,9 +77,7 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
     is_piped = bool(data.strip())
     if not is_piped and not (sys.stdin.isatty() or os.environ.get("VISUAL") or os.environ.get("EDITOR")):
         raise InvalidInput("no text", hint="pipe it in, or set VISUAL to your editor")
-    note, before = with_note(
-        cli, note, lambda target: (target, cli.ask("update", target=target)), lambda: notes_found(cli, note)
-    )
+    note, before = with_note(cli, note, lambda target: (target, cli.ask("update", target=target)))
     file = Path(mkdtemp(prefix="mcp-memory-edit-")) / PurePosixPath(before["path"]).name
     file.write_bytes(data if is_piped else before["text"].encode("utf-8", "surrogateescape"))
     if not is_piped:

@@ -8,12 +8,15 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import Remark, confirm, fit, say_all, short_id, table
-from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
+from mcp_memory.cli.console import Remark, fit, short_id, table
+from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, WITH_SUPERSEDED, note_words, with_note
 from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.cli.options import command_options
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.pluralize import counted
+
+MOST_AT_ONCE = 1000
+"""The most notes in one question to the engine."""
 
 _client = click.option("--client", help="Only notes that this client forgot, e.g. claude-code; cli = the command line.")
 _since = note_options.since("Only notes forgotten from this time on")
@@ -32,10 +35,7 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
     mcp-memory forget notes/fact/old-port.md
     mcp-memory forget old port
     mcp-memory restore old port"""
-    answer = with_note(
-        cli, note, lambda target: cli.ask("forget", target=target, reason=reason),
-        lambda: notes_found(cli, note, ("active", "superseded", "archived")),
-    )  # fmt: skip
+    answer = with_note(cli, note, lambda target: cli.ask("forget", target=target, reason=reason), NOT_FORGOTTEN)
     again = chain_lines("now holds", answer.get("holds_now"))
     cli.show(answer, [fit("forgotten", answer["path"]), _way_back(answer), *again, *_behind(answer)])
 
@@ -61,10 +61,7 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
     if words:
         if everything:
             raise InvalidInput("a note can't be combined with --all", hint="pass either a note or --all")
-        answer = with_note(
-            cli, words, lambda target: cli.ask("forget", target=target, archive=True),
-            lambda: notes_found(cli, words, ("active", "superseded")),
-        )  # fmt: skip
+        answer = with_note(cli, words, lambda target: cli.ask("forget", target=target, archive=True), WITH_SUPERSEDED)
         cli.show(answer, [fit(answer["status"], answer["path"]), _way_back(answer), *_behind(answer)])
         return
     found = cli.ask("waiting", only=["archive"])["waiting"]
@@ -73,7 +70,7 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
         done = cli.ask("review", items=movable, choice="archive")
         cli.show(done, [fit("moved to", one["path"]) for one in done["done"]])
         return
-    lines = [f"{short_id(one['id'])}  {one['why']}  {one['text']}" for one in found]
+    lines = [f"{short_id(one['id'].removeprefix('archive-'))}  {one['why']}  {one['text']}" for one in found]
     cli.show({"waiting": found}, lines or ["nothing is ready for _archive/"])
 
 
@@ -104,26 +101,34 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
         )
     if words:
         answer = with_note(
-            cli, words, lambda target: cli.ask("restore", target=target),
-            lambda: [*cli.ask("forgotten")["forgotten"], *notes_found(cli, words, ("archived",))],
-        )  # fmt: skip
+            cli,
+            words,
+            lambda target: cli.ask("restore", target=target),
+            ("archived",),
+            lambda: cli.ask("forgotten")["forgotten"],
+        )
         later = chain_lines("but it was replaced by", answer.get("holds_now"))
         restored = "restored" if answer["status"] == "active" else f"restored, {answer['status']} as before"
         cli.show(answer, [fit(restored, answer["path"]), *later, *_behind(answer)])
         return
-    if dry_run or not yes:
-        if not dry_run:
-            cli.refuse_questions("pass --yes if you are sure, or --dry-run")
-        planned = cli.ask("forgotten", **filters)["forgotten"]
-        lines = [*forgotten_lines(planned), f"{counted(len(planned), 'note')} would come back"]
-        cli.show({"dry_run": True, "restored": planned, "refused": []}, lines)
-        if dry_run or not planned:
-            return
-        confirm("restore them?", abort=True)
-    answer = cli.ask("restore_all", **filters)
-    refused = [f"not restored: {note['id']}: {note['why']}" for note in answer["refused"]]
-    cli.show({"dry_run": False, **answer}, [f"{counted(len(answer['restored']), 'note')} restored", *refused])
-    if refused:
+    _restore_several(cli, cli.ask("forgotten", **filters)["forgotten"], dry_run=dry_run, yes=yes)
+
+
+def _restore_several(cli: CommandContext, notes: Sequence[Mapping[str, Any]], *, dry_run: bool, yes: bool) -> None:
+    planned = [*forgotten_lines(notes), f"{counted(len(notes), 'note')} would come back"]
+    if not cli.agree("restore them?", planned, yes=yes or not notes, dry_run=dry_run):
+        cli.show({"dry_run": True, "restored": notes, "refused": []}, [])
+        return
+    refused: dict[str, str] = {}
+    ids = [note["id"] for note in notes]
+    for start in range(0, len(ids), MOST_AT_ONCE):
+        refused |= cli.ask("restore_all", targets=ids[start : start + MOST_AT_ONCE])["refused"]
+    restored = [note for note in notes if note["id"] not in refused]
+    failed = [{**note, "why": refused[note["id"]]} for note in notes if note["id"] in refused]
+    lines = [f"not restored: {note['id']}: {note['why']}" for note in failed]
+    payload = {"dry_run": False, "restored": restored, "refused": failed}
+    cli.show(payload, [f"{counted(len(restored), 'note')} restored", *lines] if notes else [])
+    if failed:
         click.get_current_context().exit(1)
 
 
@@ -140,12 +145,9 @@ def erase(cli: CommandContext, note: str, yes: bool) -> None:
     mcp-memory erase old port"""
     if not yes:
         cli.refuse_questions()
-        note, planned = with_note(
-            cli, note, lambda target: (target, cli.ask("erase", target=target)),
-            lambda: notes_found(cli, note, ("active", "superseded", "archived")),
-        )  # fmt: skip
-        say_all(["this is deleted for good:", *(f"  {line}" for line in planned["erased"])])
-        confirm("erase it?", abort=True)
+        note, planned = with_note(cli, note, lambda target: (target, cli.ask("erase", target=target)), NOT_FORGOTTEN)
+        lines = ["this is deleted for good:", *(f"  {line}" for line in planned["erased"])]
+        cli.agree("erase it?", lines, yes=yes)
     answer = cli.ask("erase", target=note, sure=True)
     erased = [f"erased: {line}" for line in answer["erased"]]
     cli.show(answer, [*erased, "not erased:", *(f"  {line}" for line in answer["beyond"])])

@@ -8,8 +8,8 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import Heading, confirm, fit, say_all, short_id, table
-from mcp_memory.cli.notes.note_choice import notes_found, with_note
+from mcp_memory.cli.console import Heading, fit, short_id, table
+from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, with_note
 from mcp_memory.cli.options import command_options
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.pluralize import counted
@@ -68,10 +68,7 @@ def links(
     elif not words:
         raise InvalidInput("no note", hint="name one, or pass --check for all links, or --code")
     else:
-        answer = with_note(
-            cli, words, lambda target: cli.ask("links", target=target, depth=depth),
-            lambda: notes_found(cli, words, ("active", "superseded", "archived")),
-        )  # fmt: skip
+        answer = with_note(cli, words, lambda target: cli.ask("links", target=target, depth=depth), NOT_FORGOTTEN)
         cli.show(answer, _drawn(answer))
 
 
@@ -103,10 +100,10 @@ def _refuse_ignored(
 def _show_faults(cli: CommandContext, *, repair: bool, personal: bool, orphans: bool, yes: bool) -> None:
     if personal and not yes:
         found = [one for one in cli.ask("lint")["found"] if one["repair"]]
-        cli.refuse_questions()
-        say_all(line for one in found for line in _fault_lines(one))
-        if not found or not confirm(f"change {counted(len(found), 'link')}?"):
+        lines = [line for one in found for line in _fault_lines(one)]
+        if not found:
             return
+        cli.agree(f"change {counted(len(found), 'link')}?", lines, yes=yes)
     answer = cli.ask("lint", fix=repair, personal=personal, orphans=orphans)
     grounded = cli.ask("refs", check=True)["notes"]
     answer["code"] = [note for note in grounded if note["remark"]]
@@ -120,7 +117,7 @@ def _show_code(cli: CommandContext, words: str, **options: Any) -> None:
     def ask(target: str | None) -> dict[str, Any]:
         return cli.ask("refs", target=target, folder=folder, deadline_s=CODE_CHECK_S, **options)
 
-    answer = with_note(cli, words, ask, lambda: notes_found(cli, words)) if words else ask(None)
+    answer = with_note(cli, words, ask) if words else ask(None)
     cli.show(answer, _code_lines(answer, everything=bool(words), has_looked=options["check"] or options["confirm"]))
 
 

@@ -133,7 +133,7 @@ def _keep(cli: CommandContext, words: str) -> Mapping[str, Any]:
         listed = cli.ask("list", kinds=["commitment"], project="*", limit=1000)["notes"]
         return list({note["id"]: note for note in (*dated, *listed)}.values())
 
-    return with_note(cli, words, lambda target: cli.ask("forget", target=target, done=True), commitments)
+    return with_note(cli, words, lambda target: cli.ask("forget", target=target, done=True), (), commitments)
 
 
 @click.command()

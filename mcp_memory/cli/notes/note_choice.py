@@ -31,9 +31,19 @@ note_words = click.argument("note", metavar="NOTE", nargs=-1, required=True, cal
 """The argument that `with_note` takes: an id, a path, or words."""
 
 
-def with_note(cli: CommandContext, words: str, act: Callable[[str], T], notes: Callable[[], Sequence[Note]]) -> T:
-    """Return the answer of `act` for the note with this id or path, or for the note of `notes` that has all these words
-    in its title.
+ACTIVE, WITH_SUPERSEDED, NOT_FORGOTTEN = ("active",), ("active", "superseded"), ("active", "superseded", "archived")
+"""The statuses of the notes among which a command looks."""
+
+
+def with_note(
+    cli: CommandContext,
+    words: str,
+    act: Callable[[str], T],
+    statuses: Sequence[str] = ACTIVE,
+    more: Callable[[], Sequence[Note]] = list[Note],
+) -> T:
+    """Return the answer of `act` for the note with this id or path, or for the note of these statuses, or of `more`,
+    that has all these words in its title.
 
     On a terminal you choose if several notes have the words, if none has them, or if a note has them only in its text.
     Raises NotFound, and InvalidInput where nobody can choose."""
@@ -42,10 +52,11 @@ def with_note(cli: CommandContext, words: str, act: Callable[[str], T], notes: C
     except NotFound:
         if _ID_OR_PATH.fullmatch(words):
             raise
-    return act(_choose(cli, words, notes()))
+    found = notes_found(cli, words, statuses) if statuses else ()
+    return act(_choose(cli, words, [*more(), *found]))
 
 
-def notes_found(cli: CommandContext, words: str, statuses: Sequence[str] = ("active",)) -> list[Note]:
+def notes_found(cli: CommandContext, words: str, statuses: Sequence[str] = ACTIVE) -> list[Note]:
     """Return the notes and entries of these statuses that a search finds, the best first, each once, with the passages
     found."""
     found: dict[str, dict[str, Any]] = {}

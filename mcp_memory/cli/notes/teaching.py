@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import confirm, say
-from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
+from mcp_memory.cli.notes.note_choice import note_words, with_note
 from mcp_memory.cli.options import command_options
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.integrations import config_files, text_file
@@ -64,7 +63,11 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
         )
         return
     shown = diff(change, str(file.relative_to(root)))
-    _write(cli, change, shown, dry_run=dry_run, yes=yes)
+    if not dry_run:
+        config_files.check(change)
+    if cli.agree(f"change {file}?", shown.splitlines(), yes=yes, dry_run=dry_run):
+        cli.ask("taught", file=str(file))
+        config_files.apply(change, datetime.now().astimezone())
     lines = [f"forgotten, superseded or private, so no longer there: {one}" for one in gone]
     outcome = "nothing was changed" if dry_run else f"{'removed from' if undo else 'written to'} {file}"
     way_back = [] if undo or dry_run else [f"  → mcp-memory teach {chosen['id']} --to {place} --undo"]
@@ -74,7 +77,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
 
 def _chosen(cli: CommandContext, note: str, root: Path) -> Mapping[str, Any]:
     """Return the note that the words name. Raises Refused for a note that may not be taught in this folder."""
-    chosen = with_note(cli, note, lambda target: cli.ask("show", target=target), lambda: notes_found(cli, note))
+    chosen = with_note(cli, note, lambda target: cli.ask("show", target=target))
     _check(chosen, cli.projects.label_of(str(root)))
     return chosen
 
@@ -83,26 +86,10 @@ def _chosen_among(cli: CommandContext, note: str, taught: Collection[str], file:
     """Return the note of the file that the words name, which may have been forgotten since. Raises NotFound."""
     if note in taught:  # the note may have been forgotten meanwhile
         return {"id": note}
-    chosen = with_note(cli, note, lambda target: cli.ask("show", target=target), lambda: notes_found(cli, note))
+    chosen = with_note(cli, note, lambda target: cli.ask("show", target=target))
     if chosen["id"] not in taught:
         raise NotFound(f"{chosen['id']} is not in {file}", hint="look for it between mcp-memory's marks")
     return chosen
-
-
-def _write(cli: CommandContext, change: ConfigChange, shown: str, *, dry_run: bool, yes: bool) -> None:
-    """Show a change, ask, and write it; with `dry_run`, only show it."""
-    if not dry_run:
-        config_files.check(change)
-    if not (yes or dry_run):
-        cli.refuse_questions("pass --yes, or --dry-run")
-    if not cli.as_json:
-        for line in shown.splitlines():
-            say(line)
-        if not (yes or dry_run):
-            confirm(f"change {change.file}?", abort=True)
-    if not dry_run:
-        cli.ask("taught", file=str(change.file))
-        config_files.apply(change, datetime.now().astimezone())
 
 
 def _check(note: Mapping[str, Any], project: str | None) -> None:

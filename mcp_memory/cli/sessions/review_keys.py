@@ -19,6 +19,8 @@ _EXPLAINED = """\
 s  skip: it waits for the next review
 b  back: to the previous item, if you skipped or dropped it
 q  quit: the rest waits"""
+_WITH_OWN_ID = {"candidate", "stored", "proposal"}
+"""The items whose id `--accept` and `--drop` take."""
 _STORING = {"accept", "replace"}
 _PAST = {
     "accept": "accepted", "replace": "accepted", "merge": "merged", "drop": "dropped", "finish": "done",
@@ -51,10 +53,12 @@ def review_with_keys(cli: CommandContext, items: list[Item], wanted: Mapping[str
 
 def item_lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
     """Yield the lines that show an item."""
-    shown_id = short_id(item["id"])
-    yield Heading(f"{before}{'  '.join(filter(None, (item['kind'] or item['what'], item['why'], shown_id)))}")
+    has_own_id = item["what"] in _WITH_OWN_ID
+    head = (item["kind"] or item["what"], item["why"], short_id(item["id"]) if has_own_id else "")
+    yield Heading(f"{before}{'  '.join(filter(None, head))}")
     yield from wrap(item["text"], "  ")
-    if facts := [*_facts(item), *item["derived_from"]]:
+    path = "" if has_own_id else item["path"]
+    if facts := [*filter(None, [path, *_facts(item)]), *item["derived_from"]]:
         yield fit("—", ", ".join(facts), indent="  ")
     for note in item["notes"]:
         if "text" not in note:

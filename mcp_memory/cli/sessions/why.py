@@ -9,7 +9,7 @@ import click
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading, fit, read_key, say_all, short_id
-from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
+from mcp_memory.cli.notes.note_choice import note_words, with_note
 from mcp_memory.cli.options import command_options
 
 KEYS = "123456789abcdefghijklmnoprstuvwxyz"
@@ -55,10 +55,7 @@ def mute(cli: CommandContext, note: str, project: str | None, undo: bool) -> Non
     \b
     mcp-memory mute notes/fact/dentist.md --project api
     mcp-memory mute --undo dentist"""
-    answer = with_note(
-        cli, note, lambda target: cli.ask("mute", target=target, project=project, undo=undo),
-        lambda: notes_found(cli, note),
-    )  # fmt: skip
+    answer = with_note(cli, note, lambda target: cli.ask("mute", target=target, project=project, undo=undo))
     cli.show(answer, _muted(answer))
 
 

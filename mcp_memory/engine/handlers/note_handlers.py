@@ -18,6 +18,7 @@ from mcp_memory.core.requests import (
     ForgottenRequest,
     ListRequest,
     RecallRequest,
+    RestoreAllRequest,
     RestoreRequest,
     SearchRequest,
     StatsRequest,
@@ -49,7 +50,6 @@ from mcp_memory.search.filters import checked_limit, moment_of
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.usage.note_use import Heat, NoteUse, heat
-from mcp_memory.vault.journals.tombstones import Tombstone
 from mcp_memory.vault.note_file import NoteFile
 
 CHAIN_S = 60.0
@@ -73,7 +73,7 @@ def operations(core: Core) -> dict[str, Operation]:
         "due": Operation(DueRequest, partial(due, core)),
         "stats": Operation(StatsRequest, partial(stats, core)),
         "forgotten": Operation(ForgottenRequest, partial(forgotten, core)),
-        "restore_all": Operation(ForgottenRequest, partial(restore_all, core)),
+        "restore_all": Operation(RestoreAllRequest, partial(restore_all, core)),
         "history": Operation(TargetRequest, partial(history, core)),
     }
 
@@ -109,26 +109,20 @@ async def restore(core: Core, request: RestoreRequest) -> Payload:
 
 
 async def forgotten(core: Core, request: ForgottenRequest) -> Payload:
-    return {"forgotten": [tombstone_payload(stone) for stone in await _tombstones(core, request)]}
-
-
-async def restore_all(core: Core, request: ForgottenRequest) -> Payload:
-    """Restore the notes that `forgotten` lists for the same arguments. A note that can't be restored doesn't stop the
-    others."""
-    restored, refused = list[Payload](), list[Payload]()
-    for stone in await _tombstones(core, request):
-        try:
-            await forgetting.restore(core, RestoreRequest(stone.target))
-        except McpMemoryError as error:
-            refused.append({**tombstone_payload(stone), "why": str(error)})
-        else:
-            restored.append(tombstone_payload(stone))
-    return {"restored": restored, "refused": refused}
-
-
-async def _tombstones(core: Core, request: ForgottenRequest) -> list[Tombstone]:
     among = replace(await _filters(core, request), session=request.session, states=frozenset(NoteState), now=None)
-    return await list_forgotten(core, among, {"you": PERSON}.get(request.client or "", request.client))
+    found = await list_forgotten(core, among, {"you": PERSON}.get(request.client or "", request.client))
+    return {"forgotten": list(map(tombstone_payload, found))}
+
+
+async def restore_all(core: Core, request: RestoreAllRequest) -> Payload:
+    """Restore notes, and return the reason for each that can't be restored. It doesn't stop the others."""
+    refused: dict[str, str] = {}
+    for target in request.targets:
+        try:
+            await forgetting.restore(core, RestoreRequest(target))
+        except McpMemoryError as error:
+            refused[target] = str(error)
+    return {"refused": refused}
 
 
 async def _filters(core: Core, wanted: ForgottenRequest) -> Filters:

@@ -72,7 +72,7 @@ async def repair(core: Core, _: NoArguments) -> Payload:
 
 
 async def recover_entries(core: Core, request: RecoverRequest) -> Payload:
-    found = await recover(core, request.ids, dismiss=request.dismiss)
+    found = await recover(core, request.ids, dismiss=request.dismiss, look=request.look)
     return {"recovered": [lost_payload(entry) for entry in found]}
 
 

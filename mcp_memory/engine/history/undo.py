@@ -137,8 +137,8 @@ class UndoPlan:
 
 
 async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
-    """Undo changes if you are `sure`, else only list the `steps`. A step that wasn't done, or not all of it, has the
-    reason. A step that fails doesn't stop the others."""
+    """Undo changes if you are `sure`, else only list the `steps`, and the moment that `since` means. A step that wasn't
+    done, or not all of it, has the reason. A step that fails doesn't stop the others."""
 
     def read() -> list[tuple[UndoStep, dict[str, Any]]]:
         history = ChangeHistory(core)
@@ -154,7 +154,7 @@ async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
                 described |= await _undo(core, step.change, step.action)
             except McpMemoryError as error:
                 described["why"] = str(error)
-    return {"sure": wanted.sure, "steps": found}
+    return {"sure": wanted.sure, "steps": found, "since": wanted.since}
 
 
 async def _undo(core: Core, change: NoteChange, action: UndoAction) -> dict[str, Any]:
