@@ -31,11 +31,12 @@ def opposed(place: Place) -> tuple[str, str]:
 def test_scripts_list_and_decide(place: Place):
     with place.started():
         old, new = opposed(place)
-        (listed,) = json.loads(place.run("review", "--conflicts", "--json").ok().out)["waiting"]
-        newer, older = listed["notes"]
+        (listed,) = json.loads(place.run("conflicts", "--json").ok().out)["conflicts"]
+        newer, older = listed["newer"], listed["older"]
         assert (older["id"], listed["why"]) == (old, "8087 → 8090") and newer["id"].endswith(new)
-        assert [each["name"] for each in listed["choices"]] == ["keep", "keep", "both"]
-        assert listed in json.loads(place.run("review", "--json").ok().out)["waiting"]
+        (waiting,) = json.loads(place.run("review", "--json").ok().out)["waiting"]
+        assert (waiting["id"], waiting["notes"]) == (listed["id"], [newer, older])
+        assert [each["name"] for each in waiting["choices"]] == ["keep", "keep", "both"]
         assert "1 contradiction between notes" in place.run("doctor").out
         assert "8087 → 8090" in place.run("review", "--conflicts").ok().out
         assert "8087 → 8090" in place.run("review", "--conflicts", "-p", "shop").ok().out
@@ -64,7 +65,7 @@ def test_keys_decide_on_a_terminal(place: Place):
         assert "1 item left" in typed(place, "review --conflicts", "s")
         assert "1 item left" in typed(place, "review", "q")
         both = typed(place, "review", "?t")
-        assert "o  keep older: the newer note, whole" in both and "both apply:  8087 → 8090" in both
+        assert "o  keep older: the whole newer note" in both and "both apply:  8087 → 8090" in both
         place.run("undo", new, "--yes").ok()
         shown = typed(place, "review --conflicts", "xn")
         assert "kept:  8087 → 8090" in shown and "0 items left" in shown

@@ -121,7 +121,7 @@ def test_a_shortcut_does_what_its_command_does(served: Place, word: str, command
 
 
 def test_the_open_conflicts_are_a_list_for_scripts(served: Place):
-    assert json.loads(served.run("conflicts", "--json").out)["waiting"] == []
+    assert json.loads(served.run("conflicts", "--json").out)["conflicts"] == []
 
 
 def test_every_command_that_is_suggested_exists():

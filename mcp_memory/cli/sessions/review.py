@@ -85,7 +85,13 @@ def _review(cli: CommandContext, wanted: Mapping[str, Any]) -> None:
         return
     hint = "to decide with keys, run this in a terminal; for scripts: mcp-memory review --help"
     lines = [line for item in items for line in item_lines(item)]
-    cli.show({"waiting": items}, [*lines, hint] if items else ["nothing waits for review"])
+    report = {"conflicts": list(map(_as_conflict, items))} if wanted["only"] else {"waiting": items}
+    cli.show(report, [*lines, hint] if items else ["nothing waits for review"])
+
+
+def _as_conflict(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the item with its notes under `newer` and `older`."""
+    return {"id": item["id"], "why": item["why"], **{note["role"]: note for note in item["notes"]}}
 
 
 def _sure_candidates(cli: CommandContext, score: float) -> list[str]:
