@@ -122,7 +122,7 @@ class NearNotes:
         found = passages_near(self._index, terms(text), COMPARED, filters)
         for chunk_id, passage in found.items():
             shares[chunk_id] = Comparison(NoteText(passage.chunk.text[:COMPARED_CHARS]), NoteText(text)).shared_words
-        alike = sorted(found.keys(), key=lambda chunk_id: (-shares[chunk_id], chunk_id))
+        alike = sorted(found.keys(), key=lambda chunk_id: (-shares[chunk_id], found[chunk_id].note.path, chunk_id))
         return [found[chunk_id] for chunk_id in alike if shares[chunk_id] >= SIMILAR_WORDS]
 
     def _nearest(self, text: str, filters: Filters) -> list[NearPassage]:

@@ -16,7 +16,7 @@ ALL = Filters()
 
 async def test_the_nearest_come_first_and_what_merely_shares_a_subject_does_not(world: World) -> None:
     world.write("exact.md", "The violet teapot has a crack near its spout, so nobody may pour from it.\n")
-    world.write("close.md", "The violet teapot has a crack near the spout. Nobody may pour it.\n")
+    world.write("close.md", "The violet teapot has a crack near the spout. Nobody may use it.\n")
     world.write("subject.md", "The violet teapot stands on the second shelf of the kitchen, behind the blue cups.\n")
     async with world.engine() as engine:
         for said, near in (
