@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -51,6 +52,10 @@ LONGEST_FIRST = (
     "library", "soak", "faults", "cli", "compaction", "extraction/test_with_model", "guide", "recall", "vault",
 )  # fmt: skip
 """Rooms and modules that take or wait for longest: begun last, they would leave all other workers idle at the end."""
+
+ON_DISK = ("index/", "indexing/", "promises/test_4_", "promises/test_5_", "storage/")
+"""Rooms and modules whose faults show only where a file system uses inodes again, unlike the memory that the temporary
+files of other tests may be in."""
 
 SLOW_FIXTURES = frozenset({"model_cache", "place", "served"})
 
@@ -137,6 +142,16 @@ def toy_plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     sys.path.append(str(folder))
     yield
     sys.path.remove(str(folder))
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder of the test's own, on the disk of temporary files where the test needs one."""
+    if not name_of(request.path).startswith(ON_DISK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.fixture

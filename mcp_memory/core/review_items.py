@@ -60,8 +60,8 @@ class ReviewItem:
 
     @property
     def projects(self) -> set[str | None]:
-        """The projects of the notes that the item is about."""
-        return {note.get("project") for note in self.notes} or {self.project}
+        """The project of the item's own file, else the projects of the notes that it is about."""
+        return {self.project} if self.path or not self.notes else {note.get("project") for note in self.notes}
 
 
 class Reviewer(Protocol):

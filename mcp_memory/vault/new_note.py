@@ -15,14 +15,14 @@ from mcp_memory.topics.page import CONTENTS, ENTITIES, FRESH, SUMMARIES, is_page
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.ledger import Ledger
-from mcp_memory.vault.note_file import ALWAYS_LOAD, DREAMS, INBOX, NoteFile, file_stem
+from mcp_memory.vault.note_file import ALWAYS_LOAD, ARCHIVE, DREAMS, INBOX, Layout, NoteFile, file_stem
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import Provenance
 from mcp_memory.vault.succession.retirement import retired_at
 
 OTHER_NAME = "choose another name"
 
-_PERSONS_FOLDERS = frozenset({ALWAYS_LOAD, INBOX, ENTITIES, SUMMARIES})
+_PERSONS_FOLDERS = frozenset({ALWAYS_LOAD, ARCHIVE, INBOX, ENTITIES, SUMMARIES})
 _PERSONS_PAGES = frozenset({plain_name(DREAMS), plain_name(CONTENTS)})
 """Folders and pages that agents don't write to. A file there is taken as the person's decision, or as a page made from
 their notes."""
@@ -86,27 +86,7 @@ class NotePublisher:
     def _place(self, draft: Draft, tail: str) -> NotePath:
         layout = self._notes.layout
         if draft.path:
-            inner = layout.below_home(validate_new(draft.path))
-            if inner is None:
-                raise Refused(
-                    f"{draft.path} is outside the managed folder", hint=f"start with {layout.home or 'notes'}/"
-                )
-            # Folded: some file systems ignore case and Unicode form.
-            folded = plain_name(inner)
-            top, _, below = folded.partition("/")
-            if below and top in _PERSONS_FOLDERS:
-                raise Refused(f"agents may not write to {top}/", hint="use another folder")
-            if folded in _PERSONS_PAGES:
-                raise Refused(f"agents may not write {draft.path}, which the person reviews", hint=OTHER_NAME)
-            if folded == "memory.md" or folded.startswith("memory/") or is_log_path(folded):
-                raise Refused(
-                    f"{draft.path} is kept for MEMORY.md and the daily log",
-                    hint="use kind='log', path='MEMORY.md', or notes/",
-                )
-            if is_page(folded):
-                raise Refused(f"{draft.path} is the page of a topic", hint=OTHER_NAME)
-            if are_orders(draft.path):
-                raise Refused(f"agents read {draft.path} as instructions and may not write it", hint=OTHER_NAME)
+            require_agents_place(draft.path, layout)
             return NotePath(draft.path)
         folder, stem = draft.folder or draft.kind.folder, file_stem(draft.heading)
         if folder.endswith(FRESH):  # numbered in order
@@ -123,6 +103,29 @@ class NotePublisher:
                 self._last_numbers[folder] = max(numbers, default=0)
             self._last_numbers[folder] += 1
             return self._last_numbers[folder]
+
+
+def require_agents_place(path: str, layout: Layout) -> None:
+    """Raise Refused or PathRefused if agents may not put a note at this path."""
+    inner = layout.below_home(validate_new(path))
+    if inner is None:
+        raise Refused(f"{path} is outside the managed folder", hint=f"start with {layout.home or 'notes'}/")
+    # Folded: some file systems ignore case and Unicode form.
+    folded = plain_name(inner)
+    top, _, below = folded.partition("/")
+    if below and top in _PERSONS_FOLDERS:
+        raise Refused(f"agents may not write to {top}/", hint="use another folder")
+    if folded in _PERSONS_PAGES:
+        raise Refused(f"agents may not write {path}, which the person reviews", hint=OTHER_NAME)
+    if folded == "memory.md" or folded.startswith("memory/") or is_log_path(folded):
+        raise Refused(
+            f"{path} is kept for MEMORY.md and the daily log",
+            hint="use kind='log', path='MEMORY.md', or notes/",
+        )
+    if is_page(folded):
+        raise Refused(f"{path} is the page of a topic", hint=OTHER_NAME)
+    if are_orders(path):
+        raise Refused(f"agents read {path} as instructions and may not write it", hint=OTHER_NAME)
 
 
 def name_tails(note_id: NoteId) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 
@@ -115,13 +114,9 @@ def test_a_shortcut_does_what_its_command_does(served: Place, word: str, command
     rest = ["Use uv here."] if word == "add" else []
     short, whole = served.run(word, *rest), served.run(*command.split(), *rest)
     assert short.code == whole.code == 0, short.err
-    assert bool(short.out) == bool(whole.out)
+    assert short.out == whole.out or word == "add"  # the second is a duplicate of the first
     assert served.run("help", word).out
     assert served.run(word, "--help").out
-
-
-def test_the_open_conflicts_are_a_list_for_scripts(served: Place):
-    assert json.loads(served.run("conflicts", "--json").out)["conflicts"] == []
 
 
 def test_every_command_that_is_suggested_exists():

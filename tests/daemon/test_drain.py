@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import http.client
-import os
 import signal
 import socket
 import threading
@@ -17,10 +16,11 @@ import pytest
 from mcp_memory.daemon.instance import holder, is_held
 from tests.daemon.place import Place, Served
 from tests.daemon.wire import Wire
+from tests.support.world import EXHAUSTIVE
 
 WRITERS = 64
 EXIT_S = 10
-ROUNDS = int(os.environ.get("MCP_MEMORY_TEST_DRAINS", "1"))
+ROUNDS = 100 if EXHAUSTIVE else 1
 CLIENTS = 8
 
 

@@ -18,7 +18,7 @@ from mcp_memory.settings.settings import load
 from tests.daemon.place import Place
 from tests.support.world import EXHAUSTIVE
 
-MANY = 16 if EXHAUSTIVE else 8
+MANY = 32 if EXHAUSTIVE else 8
 LONG_S = 180
 
 

@@ -279,8 +279,8 @@ async def test_a_decision_is_in_the_files(world: World) -> None:
         await engine.settle("keep", old.path)
         assert f"superseded_by: [{old.id}]" in world.read(new.path).decode()
         assert await engine.conflicts() == []
-        with pytest.raises(NotFound, match="no item"):
-            await engine.settle("keep", old.id)
+        with pytest.raises(NotFound, match="no open conflict"):
+            await engine.perform("review", {"items": [listed["id"]], "choice": "keep", "note": old.id})
         await engine.perform("reindex", {})
         kept = world.read(old.path).decode()
         world.write(old.path, kept.replace(PORT, f"{PORT} It has for years."))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import HANDSHAKE, SESSIONLESS, Wire
-from tests.support.world import more
+from tests.support.world import EXHAUSTIVE
 
-EXAMPLES = more(100)
+EXAMPLES = 10_000 if EXHAUSTIVE else 100
 
 TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=40),

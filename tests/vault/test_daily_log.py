@@ -14,7 +14,7 @@ from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.shared.daily_log import FULL_BYTES
 from mcp_memory.vault.succession.entry_marks import note_of
-from tests.support.world import NOON, World, found, index_of, python
+from tests.support.world import EXHAUSTIVE, NOON, World, found, index_of, python
 
 LOG = f"memory/{NOON.date()}.md"
 
@@ -50,7 +50,7 @@ def entries(world: World, path: str = LOG) -> dict[str, str]:
 
 
 def test_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> None:
-    names, each = "abcdef", 15
+    names, each = "abcdef", 30 if EXHAUSTIVE else 15
     receipts: dict[str, list[str]] = {name: [] for name in names}
     with python(WRITERS, tmp_path, names, each) as writers:
         for line in writers.stdout:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import confirm, fit, say_all, short_id
+from mcp_memory.cli.console import confirm, fail, fit, say_all, short_id
 from mcp_memory.cli.options import command_options
 from mcp_memory.cli.sessions.review_keys import decided_line, item_lines, review_with_keys
 from mcp_memory.errors import InvalidInput, NotFound
@@ -62,8 +62,8 @@ def review(
     mcp-memory review --both KABTV4 --with b7d3e468"""
     on_candidates = bool(accept or drop or accept_all_above is not None)
     decisions = sum((on_candidates, keep is not None, both is not None))
-    if decisions > 1 or (decisions and (only_conflicts or project)):
-        hint = "pass --accept and --drop, or --keep, or --both; --conflicts and --project only list"
+    if decisions > 1 or (decisions and project) or (on_candidates and only_conflicts):
+        hint = "pass --accept and --drop, or --keep, or --both; --project only lists"
         raise InvalidInput("options for several decisions", hint=hint)
     if (other or yes) and keep is None and both is None:
         raise InvalidInput("--with and --yes are for --keep and --both", hint="mcp-memory review --keep ID")
@@ -79,7 +79,10 @@ def review(
 
 
 def _review(cli: CommandContext, wanted: Mapping[str, Any]) -> None:
-    items: list[dict[str, Any]] = cli.ask("waiting", **wanted)["waiting"]
+    found = cli.ask("waiting", **wanted)
+    items: list[dict[str, Any]] = found["waiting"]
+    for problem in found["problems"]:
+        fail(problem, "the other items are listed; mcp-memory review tries again")
     if items and not cli.as_json and sys.stdin.isatty():
         review_with_keys(cli, items, wanted)
         return

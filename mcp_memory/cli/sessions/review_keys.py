@@ -90,7 +90,7 @@ def _previous(cli: CommandContext, items: list[Item], decided: Mapping[int, str]
             cli.ask("restore", target=item["id"])
             waiting = cli.ask("waiting", only=[item["what"]])["waiting"]
             items[before] = next((one for one in waiting if one["id"] == item["id"]), item)
-        if choice == "skip" or (choice == "drop" and is_note):
+        if choice == "skip" or (choice == "drop" and item["what"] in _WITH_OWN_ID):
             return before
         undo = f"; to take that back: mcp-memory undo {short_id(item['id'])}" if is_note else ""
         say(f"{before + 1} is {_PAST[choice]} already{undo}")

@@ -26,6 +26,7 @@ from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.draft import one_line
 from mcp_memory.vault.journals.change_journal import acting, current_caller
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
+from mcp_memory.vault.new_note import require_agents_place
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.ownership import may_retire
 
@@ -78,6 +79,8 @@ async def _move_from_archive(core: Core, note: NoteRecord, target: NotePath, by:
     is_order = provenance.is_standing_order(note) or provenance.is_standing_order(replace(note, path=target))
     tier = core.vault.tier(note.path, note.id)
     may_retire(target, tier, layout=core.vault.layout, by_person=by.is_person, is_order=is_order)
+    if not by.is_person:
+        require_agents_place(target, core.vault.layout)  # a forged `_archive/_inbox/…` must not become a candidate
     report = await core.runs.relocate([MoveStep(note.id, note.path, target)], "moved out of _archive/")
     if report.left:
         raise Refused(report.left[0], hint="it stays in _archive/")

@@ -163,7 +163,7 @@ class ClaimOperations:
     async def waiting(self) -> Sequence[ReviewItem]:
         """Return the uncertain claims."""
         unsure = await in_thread(lambda: find_unsure(self._answers.base), deadline_s=CLAIMS_S, what="reading claims")
-        return visible_in(list(map(_item, unsure)))
+        return list(map(_item, unsure))
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
         """Confirm or drop claims, of which an item names a note or entry. Raises InvalidInput, NotFound, and the errors

@@ -7,9 +7,9 @@ from functools import partial
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Operation
 from mcp_memory.core.requests import ReviewRequest, WaitingRequest
-from mcp_memory.core.review_items import Reviewer
+from mcp_memory.core.review_items import Reviewer, ReviewItem
 from mcp_memory.core.serializers import Payload
-from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.search.filters import ANY_PROJECT
 
 
@@ -21,14 +21,20 @@ def operations(core: Core) -> dict[str, Operation]:
 
 
 async def waiting(core: Core, request: WaitingRequest) -> Payload:
-    """List candidates first, then the items of other features."""
-    wanted = [one for one in _reviewers(core) if request.only is None or {*request.only} & {*one.kinds}]
-    found = [item for reviewer in wanted for item in await reviewer.waiting()]
+    """List candidates first, then the items of other features. If a feature can't list its items now, `problems` says
+    why."""
+    found, problems = list[ReviewItem](), list[str]()
+    for reviewer in _reviewers(core):
+        if request.only is None or {*request.only} & {*reviewer.kinds}:
+            try:
+                found += await reviewer.waiting()
+            except McpMemoryError as error:
+                problems.append(error.message)
     if request.only is not None:
         found = [item for item in found if item.what in request.only]
     if request.project not in (None, ANY_PROJECT):
         found = [item for item in found if item.projects & {request.project, None}]
-    return {"waiting": list(map(asdict, found))}
+    return {"waiting": list(map(asdict, found)), "problems": problems}
 
 
 async def review(core: Core, request: ReviewRequest) -> Payload:
