@@ -36,7 +36,7 @@ def test_a_person_sees_what_is_stored_and_takes_an_id_from_it(alone: Place):
         assert any(line.endswith(note["id"][-6:]) for line in lines)
     told = alone.run("list", "-n", "1").ok().err
     assert told.startswith("there are more: -n ") and "kind · title · project" in told
-    assert alone.run("list", "-k", "fix").ok().out == "no such note\n"
+    assert alone.run("list", "-k", "fix").ok().out == "no note fits\n"
     recent = alone.run("list", "--text", "-n", "1", "-k", "log").ok().out.splitlines()
     assert recent[:2] == ["Moved the shop", "  It took an hour."]
     assert recent[2].endswith(f" · {entry.split()[-1]}")

@@ -171,7 +171,7 @@ def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
 
 
 def _none(answer: Mapping[str, Any]) -> str:
-    return "nothing is stored yet" if answer["nothing_stored"] else "no such note"
+    return "nothing is stored yet" if answer["nothing_stored"] else "no note fits"
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -64,7 +64,7 @@ def review(
     decisions = sum((on_candidates, keep is not None, both is not None))
     if decisions > 1 or (decisions and project) or (on_candidates and only_conflicts):
         hint = "pass --accept and --drop, or --keep, or --both; --project only lists"
-        raise InvalidInput("options for several decisions", hint=hint)
+        raise InvalidInput("These options decide several things at once.", hint=hint)
     if (other or yes) and keep is None and both is None:
         raise InvalidInput("--with and --yes are for --keep and --both", hint="mcp-memory review --keep ID")
     if keep is not None:

@@ -124,10 +124,11 @@ class Archivist:
 
     def _item(self, note: NoteRecord, why: str) -> ReviewItem:
         passages = (one.chunk.text for one in self.index.passages(note.path))
+        text = " ".join(next(passages, "").split())[:MOST_CHARS]
         return ReviewItem(
             id=_item_id(note),
             what=TO_ARCHIVE,
-            text=f"{note.title}: {' '.join(next(passages, '').split())[:MOST_CHARS]}",
+            text=text if text.startswith(note.title.rstrip("….")) else f"{note.title}: {text}",
             why=why,
             choices=() if note.always_load else (_MOVE,),
             path=note.path,
