@@ -77,7 +77,7 @@ async def _tell(dialogue: Dialogue, settings: Settings) -> None:
                 if update:
                     update(len(ids))
             clock = now
-            await engine.settled()
+            await engine.perform("reindex", {})  # returns once each note has a vector
             took_s = monotonic() - began
             answers = [await _ask(engine, question) for question in story["questions"]]
             asked = {"session": "claude-code/demo", "prompt": story["prompt"]["text"]}
