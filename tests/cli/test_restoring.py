@@ -91,7 +91,8 @@ def test_no_agent_brings_a_standing_order_out_of_the_archive(served: Place):
     served.run("doctor", "--reindex").ok()
     with Wire(Running(served, Address.read(served.state.daemon))) as agent:
         answer = agent.tool("memory_forget", {"id": order["id"], "restore": True})
-    assert answer["isError"] and place.exists(), "a refused call has no effect"
+    assert answer["isError"] and "always loaded" in answer["content"][0]["text"]
+    assert place.exists(), "a refused call has no effect"
 
 
 @pytest.mark.parametrize("path", ["_inbox/rule.md", "DREAMS.md", "summaries/day.md", "notes/CLAUDE.md", "MEMORY.md"])

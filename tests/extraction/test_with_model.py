@@ -116,6 +116,7 @@ def test_what_holds_everywhere_is_told_from_what_holds_here(model: Embedder):
     assert (here.kind, everywhere.kind) == ("decision", "preference")
 
 
+@pytest.mark.timeout(600)
 def test_what_strangers_state_is_found(model: Embedder, model_cache: Path):
     """Floors under the figures of one of the sets that train nothing: goals are .92, .60, .80, .80 and .60."""
     files = files_in([SESSIONS.parent / "held_out_4"])[::2]  # every run of the tests waits for it

@@ -47,6 +47,7 @@ def figures(shim: Path) -> dict[str, dict[str, Any]]:
     return {said["act"]: said for said in map(json.loads, result.stdout.splitlines())}
 
 
+@pytest.mark.timeout(600)  # the first of them tries all acts
 @pytest.mark.skipif(
     not sys.platform.startswith("linux") or not shutil.which("gcc"), reason="the fault shim: Linux, gcc"
 )
