@@ -34,8 +34,8 @@ _LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, for
 def clients(cli: CommandContext) -> None:
     """List the clients on this machine, and how each is connected. Exits with 0 if there is nothing to do, else 1.
 
-    Checks how each client is connected (by install, plugin or stdio), whether the daemon answers it, whether its hooks
-    run, whether its agent may call the tools, and when it last called them.
+    Shows whether each client is connected by install, plugin or stdio, and whether the daemon answers it. Also checks
+    whether its hooks run, whether its agent may call the tools, and when it last called them.
 
     \b
     mcp-memory clients

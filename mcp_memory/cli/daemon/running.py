@@ -123,7 +123,7 @@ def serve(cli: CommandContext, host: str | None, port: int | None, uds: str | No
     from mcp_memory.daemon.serve import serve as run
 
     if port is not None and uds:
-        raise InvalidInput("--port can't be combined with --uds", hint="pass one of them")
+        raise InvalidInput("--port can't be combined with --uds", hint="pass only one option")
     settings = cli.load(daemon__host=host, daemon__port=port, daemon__uds=uds)
 
     def listening(address: Address) -> None:

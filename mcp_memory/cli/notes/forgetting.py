@@ -80,7 +80,7 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
 @note_options.session
 @_since
 @click.option("--path", metavar="FOLDER", help="Only notes in this folder of the vault, e.g. an import's.")
-@click.option("--dry-run", is_flag=True, help="Without NOTE: list what would be restored.")
+@click.option("--dry-run", is_flag=True, help="List what would be restored. Works only without NOTE.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:

@@ -72,9 +72,8 @@ def capture(cli: CommandContext, file: str | None, everything: bool, client: str
     mcp-memory sessions capture ~/.claude/projects/-home-ada-app/861705d5-deca-4e9c-984e-9c2ca4b78b28.jsonl
     mcp-memory search "what did we say about tabs" --path @transcripts"""
     if everything == bool(file):
-        raise InvalidInput(
-            "no file and no --all" if not file else "a file can't be combined with --all", hint="pass one of them"
-        )
+        what = "a file can't be combined with --all" if file else "no file and no --all"
+        raise InvalidInput(what, hint="pass either a file or --all")
     # The daemon needs an absolute path; what follows a `#` names a session in a database.
     found = cli.ask("transcripts", file=absolute(file) if file else None, client=client)["transcripts"]
     reports = capture_files(cli, [transcript["file"] for transcript in found], dry_run=dry_run)
