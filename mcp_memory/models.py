@@ -362,8 +362,6 @@ class SearchResult:
     left_out: tuple[FilteredOut, ...] = ()  # best first; only where the ranking is explained
 
 
-LIKELY = "probably replaces"
-"""The beginning of the reason for a conflict if the newer note only describes a change in other words."""
 FORK = "both replace"
 """The beginning of the reason for a conflict between two notes that replaced the same one, on two machines."""
 
@@ -384,8 +382,8 @@ class Conflict:
 
     @property
     def is_certain(self) -> bool:
-        """Return whether values were compared, not only words."""
-        return not self.why.startswith((LIKELY, FORK))
+        """Return whether values were compared."""
+        return not self.why.startswith(FORK)
 
     def partner_of(self, path: NotePath) -> NotePath | None:
         """Return the file of the other note, if either note is in this file."""

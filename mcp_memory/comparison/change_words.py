@@ -42,7 +42,6 @@ CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
 )
 HISTORY = _pattern(_TABLE["history"])
 EXCEPT = _pattern(_TABLE["except"])
-REPLACED = _pattern(_TABLE["replaced"])
 _CHANGED, _WHEN = _pattern(_TABLE["changed"]), _pattern(_TABLE["when"])
 _REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") for text in _TABLE[name]]
 

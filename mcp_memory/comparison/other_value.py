@@ -18,7 +18,6 @@ from mcp_memory.comparison.sentence import (
     parse_statement,
 )
 from mcp_memory.comparison.values import COUNTED, MEASURED, Token, common_keys, is_same, tokens
-from mcp_memory.models import LIKELY
 from mcp_memory.text.language.terms import terms
 
 MIN_COVERED = 0.6
@@ -61,13 +60,9 @@ class Contradiction:
     before: str
     after: str | None
     outright: bool = False
-    is_likely: bool = False
-    """The statements were not compared: the newer one signals a change, and the older one is the closest match."""
 
     @property
     def why(self) -> str:
-        if self.is_likely:
-            return f'{LIKELY} "{self.before}"'
         if self.after:
             return f"{self.before} → {self.after}"
         return f'no longer "{self.before}"' if self.outright else f'the opposite of "{self.before}"'

@@ -29,6 +29,8 @@ from mcp_memory.text.language.word_overlap import are_two
 MAX_CHARS, MAX_SENTENCES = 1200, 8
 """The limits of a statement; a longer note is a document."""
 _APART = re.compile(r"[(),;.]")
+_QUOTED = re.compile(r"^>.*\n?", re.MULTILINE)
+"""The words of somebody else, such as the assistant's question below an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,10 @@ class ParsedSentence:
 
 @lru_cache(maxsize=2048)
 def parse_statement(text: str, title: str) -> tuple[ParsedSentence, ...]:
-    """Parse the sentences, and append the title if it states something; return nothing for a document."""
-    if len(text) > MAX_CHARS:
+    """Parse the sentences, and append the title if it states something; return nothing for a document or quotation."""
+    text = TURNED_DOWN.split(_QUOTED.sub("", text))[0]
+    if not text.strip() or len(text) > MAX_CHARS:
         return ()
-    text = TURNED_DOWN.split(text)[0]
     found = [sentence.text for sentence in sentences(text)] or [text.strip()]
     if len(found) > MAX_SENTENCES:
         return ()

@@ -193,7 +193,7 @@ class CandidateIngest:
             return CandidateOutcome.KNOWN
         new = NoteText(candidate.statement, "", candidate.kind, captured.project)
         taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
-        compare = partial(find_replaced, new, taken_back, near, self._index, self._core.indexing.conflicts)
+        compare = partial(find_replaced, new, taken_back, self._index, self._core.indexing.conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
         is_sure = candidate.outright and candidate.score >= SURE
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)

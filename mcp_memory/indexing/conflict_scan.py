@@ -7,10 +7,9 @@ The files decide: a conflict disappears if either note is superseded, forgotten 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
 from time import monotonic
 
 from mcp_memory.comparison.comparison import Comparison
@@ -33,12 +32,9 @@ MOST_ENTRIES = 200
 """The most entries of a log, the latest, that are compared whenever it changes."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """The seconds for which a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 9
+DETECTOR = 10
 """The detector's version. Increment it when notes have to be compared again, because the detector judges them
 differently."""
-BY_VECTOR, MOST_AWAITED = " by vector", 500
-"""The suffix of the etag of a note that had a vector when it was compared; and the most other notes for which each scan
-checks whether they have a vector now."""
 
 
 class ConflictScan:
@@ -48,17 +44,15 @@ class ConflictScan:
         self._index, self._writer, self._chains, self._clock = index, writer, chains, clock
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
-        self.texts = StatedTexts(index, writer, clock)
+        self.texts = StatedTexts(index, clock)
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
-        self._awaits_vectors = False
         writer.listeners.append(self._notes_changed)
 
     async def scan(self, seconds: float = SCAN_S) -> None:
         """Compare the notes that have changed since the last scan, for at most these seconds. Raises
         IndexUnavailable."""
         until = monotonic() + seconds
-        self.is_due |= self._awaits_vectors and self.texts.judges
         while self.is_due and monotonic() < until:
             self.is_due = False
             try:
@@ -82,12 +76,12 @@ class ConflictScan:
 
     def newer_of(self, note_id: NoteId) -> Conflict | None:
         """Return the conflict with the latest statement that contradicts this one, directly or through others; circles
-        end. A probable replacement leads no further, and a certain conflict never leads to a probable one."""
+        end."""
         by_older = self._by_older
         found, seen = by_older.get(note_id), {note_id}
-        while found and found.is_certain and found.newer not in seen:
+        while found and found.newer not in seen:
             further = by_older.get(found.newer)
-            if further is None or not further.is_certain:
+            if further is None:
                 break
             seen.add(found.newer)
             found = replace(further, older=found.older, older_path=found.older_path, before=found.before)
@@ -110,22 +104,19 @@ class ConflictScan:
         """Compare once; return whether there is more to do."""
         compared = self._index.compared()
         etags = {path: Etag(f"{etag} {DETECTOR}") for path, etag in self._writer.indexed_etags.items()}
-        todo = [path for path, etag in etags.items() if compared.get(path, Etag("")).partition(BY_VECTOR)[0] != etag]
-        todo += self._embedded_since(path for path, etag in etags.items() if compared.get(path) == etag)
+        todo = [path for path, etag in etags.items() if compared.get(path) != etag]
         done = dict[NotePath, Etag | None].fromkeys(path for path in compared if path not in etags)
         found: list[Conflict] = []
         until = monotonic() + BATCH_S
         while todo and monotonic() < until:
             give_way()
             path = todo.pop()
-            (has_vector,) = self.texts.have_vectors([path])
             for one in list(self._conflicts_of(path)):
                 found.append(one)
                 known = self._by_older.get(one.older)
-                if known is None or _weight(known) <= _weight(one):  # so that the next are compared with the latest
-                    self._by_older[one.older] = one
-            done[path] = Etag(f"{etags[path]}{BY_VECTOR}") if has_vector else etags[path]
-            self._awaits_vectors |= not has_vector
+                if one.is_certain and (known is None or known.newer_at <= one.newer_at):
+                    self._by_older[one.older] = one  # so that the next are compared with the latest
+            done[path] = etags[path]
         changed = (
             path for path, etag in done.items() if compared.get(path, "").split()[:1] != (etag or "").split()[:1]
         )
@@ -134,24 +125,15 @@ class ConflictScan:
         done |= dict.fromkeys(again, Etag(""))  # until then they keep their etag, so that others may find them
         if done:
             self._index.put_conflicts(done, found)
-        known = self._index.conflicts()
-        dates = {conflict.newer: conflict.newer_at for conflict in known}
-        self.open_conflicts = sorted(known, key=lambda conflict: conflict.newer_at)
-        self._by_older = {conflict.older: conflict for conflict in sorted(known, key=_weight)}
-        by_date = sorted(known, key=lambda conflict: (conflict.is_certain, dates.get(conflict.older, "")))
+        self.open_conflicts = sorted(self._index.conflicts(), key=lambda conflict: conflict.newer_at)
+        certain = [conflict for conflict in self.open_conflicts if conflict.is_certain]
+        self._by_older = {conflict.older: conflict for conflict in certain}
+        dates = {conflict.newer: conflict.newer_at for conflict in certain}
+        by_date = sorted(certain, key=lambda conflict: dates.get(conflict.older, ""))
         self._by_newer = {conflict.newer: conflict for conflict in by_date}
         if not todo:
             self.texts.forget()
         return bool(todo or again)
-
-    def _embedded_since(self, paths: Iterable[NotePath]) -> list[NotePath]:
-        """Return the notes that were compared without a vector and have one now."""
-        some = list(islice(paths, MOST_AWAITED))
-        found = [path for path, has_one in zip(some, self.texts.have_vectors(some), strict=True) if has_one]
-        self._awaits_vectors = bool(some)
-        if found:
-            self.texts.forget()
-        return found
 
     def _depending(self, path: NotePath) -> Iterator[NotePath]:
         """Yield the notes to compare again if this note changes. The notes that it contradicted may have had no room
@@ -172,9 +154,6 @@ class ConflictScan:
             for newer in near:
                 if self.texts.is_older(stated, newer):
                     why = Comparison(stated.note, newer.note).other_value
-                    other = self._by_newer.get(newer.id)
-                    likely = () if why or (other and other.is_certain) else self.texts.probably_replaced(newer)
-                    why = why or next((one for old, one in likely if old.id == stated.id), None)
                     found += [(stated, newer, why)] if why else []
             for older, newer, why in found:
                 at = self.texts.date(newer).isoformat()
@@ -202,10 +181,4 @@ class ConflictScan:
     def _contradicted(self, newer: StatedText, near: Sequence[StatedText]) -> list[Contrary]:
         olders = [older for older in near if self.texts.is_older(older, newer)]
         compared = [(older, Comparison(older.note, newer.note).other_value) for older in olders]
-        found = [(older, value) for older, value in compared if value]
-        return found or list(self.texts.probably_replaced(newer))
-
-
-def _weight(conflict: Conflict) -> tuple[bool, str]:
-    """Rank the conflicts about one older statement: compared ones before probable ones, then the latest."""
-    return conflict.is_certain, conflict.newer_at
+        return [(older, value) for older, value in compared if value]

@@ -1,4 +1,4 @@
-"""Read the statements of notes and log entries, and find those nearest to another, by words and by vectors."""
+"""Read the statements of notes and log entries, and find those that share most words with another."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from itertools import groupby
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mcp_memory.comparison import overtaken
 from mcp_memory.comparison.other_value import Contradiction, NoteText
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import MEMORY
@@ -22,8 +17,6 @@ from mcp_memory.vault.succession.entry_marks import admits, entry_record
 
 NEAREST = 12
 """The most passages that a statement is compared with."""
-NEAREST_BY_VECTOR = (24, 96, 384)
-"""The numbers of passages to read, one after the other while too few older passages of the project are found."""
 MAX_PASSAGES = 8
 """The most passages of a note; a note with more is a document."""
 CLOCKS_DIFFER = timedelta(days=1)
@@ -62,17 +55,15 @@ def passages_near(index: Index, terms: Sequence[str], most: int, filters: Filter
 class StatedTexts:
     """The statements in the index, for worker threads. Methods raise IndexUnavailable."""
 
-    def __init__(self, index: Index, writer: IndexWriter, clock: Callable[[], datetime]) -> None:
+    def __init__(self, index: Index, clock: Callable[[], datetime]) -> None:
         self._index = index
-        self._writer = writer
         self._clock = clock
         self._known: dict[NotePath, list[StatedText]] = {}
-        self._replaced: dict[NoteId, Sequence[Contrary]] = {}
-        """What was read and compared since `forget`: near notes are near one another."""
+        """What was read since `forget`: near notes are near one another."""
 
     def forget(self) -> None:
-        """Forget what was read, because notes or their vectors have changed."""
-        self._known, self._replaced = {}, {}
+        """Forget what was read, because notes have changed."""
+        self._known = {}
 
     def at(self, path: NotePath) -> list[StatedText]:
         """Return the statements of a note or log; none for a document, or for a retired note."""
@@ -105,56 +96,6 @@ class StatedTexts:
         """Return the date of a statement; a future date can't order two statements."""
         when = stated.when
         return when if when and when <= self._clock() + CLOCKS_DIFFER else _LONG_AGO
-
-    @property
-    def judges(self) -> bool:
-        """Return whether the index has vectors of the bundled model."""
-        return overtaken.judges(self._writer.generation.embedding)
-
-    def have_vectors(self, paths: Sequence[NotePath]) -> list[bool]:
-        """Return which of these notes have a vector of that model."""
-        if not paths or not self.judges:
-            return [False] * len(paths)
-        return [bool(vector.any()) for vector in self._index.mean_vectors(paths)]
-
-    def probably_replaced(self, newer: StatedText) -> Sequence[Contrary]:
-        """Return the older note, at most one, that a newer note probably replaces although no value of the two can be
-        compared; none without a vector of that model."""
-        known = self._replaced  # another thread may replace it
-        if newer.id not in known:
-            known[newer.id] = self._find_replaced(newer)
-        return known[newer.id]
-
-    def _find_replaced(self, newer: StatedText) -> Sequence[Contrary]:
-        if "#" in newer.id or not newer.path or not self.judges or not overtaken.may_overtake(newer.note):
-            return []
-        vector = self._index.mean_vectors([newer.path])[0]
-        olders = self._nearest_older(newer, vector) if vector.any() else []
-        near: list[float] = (self._index.mean_vectors([one.path for one in olders]) @ vector).tolist()
-        best, likelihood = None, overtaken.LIKELY_FROM
-        for at, older in enumerate(olders):
-            if overtaken.may_be_overtaken(older.note, newer.note):
-                rest = max([*near[:at], *near[at + 1 :]], default=0.0)
-                likely = overtaken.likelihood(older.note, newer.note, near[at], rest)
-                if likely >= likelihood:
-                    best, likelihood = older, likely
-        return [(best, overtaken.replacement(best.note))] if best else []
-
-    def _nearest_older(self, newer: StatedText, vector: NDArray[np.float32]) -> list[StatedText]:
-        """Return the older notes of its project that are nearest in meaning, the best first."""
-        project = newer.note.project
-        filters, olders = Filters(project=project, now=self._clock()), list[StatedText]()
-        for most in NEAREST_BY_VECTOR:
-            rows = self._index.dense(vector, most, filters).ids.tolist()
-            passages = self._index.get(rows)
-            paths = dict.fromkeys(passages[row].note.path for row in rows if row in passages)
-            notes = [
-                one for path in paths for one in self.at(path) if "#" not in one.id and one.note.project == project
-            ]
-            olders = [one for one in notes if self.is_older(one, newer)]
-            if len(olders) >= overtaken.NEAREST_OLDER or len(rows) < most:
-                break
-        return olders[: overtaken.NEAREST_OLDER]
 
     def _read(self, path: NotePath) -> list[StatedText]:
         note = self._index.note(path)

@@ -37,8 +37,8 @@ class CurrentValues:
     ) -> list[Passage]:
         """Return the passages in their order, each older statement replaced by the newest statement that contradicts
         it. A query about an earlier state gets both. A question, but not a prompt, also gets both if the older
-        statement has more content or the contradiction is only likely. An older statement stays if the newer statement
-        is of another project or from after `filters.until`. Raises IndexUnavailable."""
+        statement has more content. An older statement stays if the newer statement is of another project or from after
+        `filters.until`. Raises IndexUnavailable."""
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
             return list(map(self._with_remark, passages))
         keeps_older = HISTORY.search(query) is not None
@@ -76,11 +76,9 @@ class CurrentValues:
         conflict = self.conflicts.newer_of(passage.shown_id)
         newest = self._newest(conflict, filters) if conflict else []
         says_more = not is_prompt and bool(conflict and newest and _says_more(passage, conflict, newest[0]))
-        if conflict and newest and (keeps_older or not conflict.is_certain or says_more):
-            what = f"{named(conflict.before.rstrip('.'))} " if conflict.is_certain and says_more else ""
+        if conflict and newest and (keeps_older or says_more):
+            what = f"{named(conflict.before.rstrip('.'))} " if says_more else ""
             yield replace(passage, remark=f"{what}{_outdated(conflict)}")
-            if is_prompt and not conflict.is_certain:
-                return
         for one in newest or [passage]:
             older = self.conflicts.older_than(one.shown_id)
             remark = self._remark(older, one, filters) if older else one.remark
@@ -98,7 +96,7 @@ class CurrentValues:
 
     def _remark(self, conflict: Conflict, newer: Passage, filters: Filters) -> str:
         """Return a remark on the older statement; empty if it may not be shown: forgotten since, private, or muted."""
-        if not conflict.is_certain or not self._told(conflict.older, conflict.older_path, filters):
+        if not self._told(conflict.older, conflict.older_path, filters):
             return ""
         day = conflict.newer_at[:10]
         until = "" if day == UNDATED else f", until {day}"
@@ -119,6 +117,5 @@ def _says_more(older: Passage, conflict: Conflict, newer: Passage) -> bool:
 
 
 def _outdated(conflict: Conflict) -> str:
-    when = f"outdated since {conflict.newer_at[:10]}"
     newer = shortened(conflict.newer) or conflict.newer
-    return f"{when if conflict.is_certain else f'perhaps {when}'}, not confirmed: {newer}"
+    return f"outdated since {conflict.newer_at[:10]}, not confirmed: {newer}"

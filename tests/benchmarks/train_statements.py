@@ -20,7 +20,6 @@ import numpy.typing as npt
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.extraction.replaced_notes import replacement_features
 from mcp_memory.statements.agreements import agreement, last_said, leans_on_it, offer, offer_features
 from mcp_memory.statements.classifier import States, Weights, in_context, phrases
 from mcp_memory.statements.cues import features, is_vetoed
@@ -332,35 +331,11 @@ def _answers(files: Sequence[Path]) -> Iterator[Pair]:
                 yield seen, one.sentence, made.sentence, any(label.mark == AT_ONCE for label in agreed)
 
 
-def fit_replacements(files: Sequence[Path]) -> Weights:
-    """The weights by which a statement replaces one of those stored before it in its session."""
-    seen, wanted = list[list[float]](), list[float]()
-    embedder = open_embedder(EmbedderConfig(), MODELS)
-    for session in map(read_session, files):
-        known = [text for text, _ in session.notes]
-        words = {message.offset: message.turn.text for message in session.messages}
-        for label in session.labels:
-            if label.mark == AT_ONCE:
-                said = [one.text for one in _split(words[label.offset])]
-                new = max(said, key=lambda one: share_of_words(label.statement, one), default=label.statement)
-                vectors = embedder.embed_documents([new, *known])
-                closeness = (vectors[1:] @ vectors[0]).tolist()
-                seen += (replacement_features(new, old, closeness, at) for at, old in enumerate(known))
-                shares = [share_of_words(label.replaces, old) if label.replaces else 0.0 for old in known]
-                wanted += (float(share >= 0.5 and share == max(shares)) for share in shares)
-            if label.mark in (AT_ONCE, PROPOSED):
-                known.append(label.statement)
-    table = np.array(seen)
-    none = table[:, :0]
-    return Weights(fit_rows(table, none, none, [np.array(wanted)], np.ones(len(table)), 1.0)[0].round(4), {})
-
-
 def fit_ways(table: Table, files: Sequence[Path]) -> dict[str, Weights]:
     """All weights, from the table that was made of these sessions and the other sets, and from the sessions."""
     return table.fit() | {
         "agreement": fit_pairs(list(_answers(files)), 1.0),
         "reason": fit_pairs(list(_reasons(files)), OF_FEW),
-        "replaces": fit_replacements(files),
         "person": fit_scope(files),
         "leans": fit_leaning(files),
     }

@@ -74,6 +74,13 @@ def test_measurements_in_a_log_are_a_history() -> None:
     assert find_contradiction(one, two) is None
 
 
+def test_words_of_somebody_else_below_a_statement_are_not_compared() -> None:
+    older = "No forward fill, it invents data.\n\n> Assistant: Nearly all gaps are short.\n> no forward fill"
+    newer = "KGE in the first place.\n\n> Assistant: Which metric decides?\n> KGE in the first place"
+    assert contradiction(older, newer) is None
+    assert contradiction("> The gateway listens on port 8087.", "The gateway listens on port 8090 now.") is None
+
+
 def test_documents_are_no_statements() -> None:
     document = "The gateway listens on port 8087.\n" * 60
     assert contradiction(document, "The gateway listens on port 8090 now.") is None

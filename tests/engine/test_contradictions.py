@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from shutil import rmtree
 
 import pytest
@@ -16,7 +15,7 @@ from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Conflict, Contradicted, NoteId, Outcome, Receipt
 from tests.support.indexed_vault import indexed_vault
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World, embedded, index_of, records
+from tests.support.world import World, index_of, records
 
 pytestmark = pytest.mark.anyio
 
@@ -415,26 +414,3 @@ async def test_a_receipt_has_no_text_of_the_private_note_that_holds(world: World
         last = await engine.append("The billing gateway is gone.", kind="fact", supersedes=old.id)
         assert last.superseded and (last.superseded["id"], last.superseded["text"]) == (new.id, "")
         assert (await engine.forget(last.id)).holds_now == {"id": new.id, "path": new.path, "text": ""}
-
-
-async def test_what_is_said_in_other_words_is_noticed_once_there_are_vectors(tmp_path: Path, model_cache: Path) -> None:
-    """And a certain contradiction of the same note isn't displaced by a probable one."""
-    world = World(tmp_path / "vault", tmp_path / "state", model_cache, "auto")
-    said = {
-        "noor": (1, "fact", "Noor maintains the Airflow DAGs and is called when an ingest fails."),
-        "felix": (3, "fact", "Noor left for Bergen on Friday. Felix has the DAGs now and carries the pager."),
-        "port": (4, "fact", PORT),
-        "ports": (5, "fact", OTHER_PORT),
-        "tls": (6, "fact", "We moved the billing gateway to 8443 when TLS was switched on. Plain HTTP is refused."),
-    }
-    for name, (day, kind, text) in said.items():
-        world.write(f"notes/{name}.md", f"---\ncreated: 2026-11-{day:02}\nkind: {kind}\n---\n{text}\n".encode())
-    async with world.engine() as engine:
-        await embedded(engine)
-        await engine.conflicts()
-        told = await engine.recall(query="who maintains the Airflow DAGs")
-        assert "perhaps outdated since 2026-11-03" in told and "Felix has the DAGs" in told
-    async with scanned(world) as conflicts:
-        noor, port = (conflicts.newer_of(NoteId(f"path:notes/{name}.md")) for name in ("noor", "port"))
-        assert noor and noor.newer == "path:notes/felix.md" and not noor.is_certain
-        assert port and port.newer == "path:notes/ports.md" and port.is_certain

@@ -141,9 +141,8 @@ class ActionAdvisor:
 
     def _is_current(self, passage: Passage, wanted: Filters) -> bool:
         """Return whether the passage's file still has it, and nothing newer contradicts it."""
-        conflict = self.conflicts.newer_of(passage.shown_id)
         now = self.briefer.freshness.check([passage], wanted).passages
-        return now == [passage] and not (conflict and conflict.is_certain)
+        return now == [passage] and not self.conflicts.newer_of(passage.shown_id)
 
     def _is_new(self, session: str, passage: Passage, call: str = "") -> bool:
         """Return whether the session hasn't seen the passage. `call` is the call to stop: if an agent makes several

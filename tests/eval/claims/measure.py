@@ -54,11 +54,6 @@ class LabelledNote:
     partly: bool = False
 
 
-def authors() -> list[Path]:
-    """The folders of those whose vaults may train."""
-    return sorted(FOLDER.glob("author_*"))
-
-
 def notes_of(file: Path) -> list[LabelledNote]:
     return [LabelledNote(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
 
