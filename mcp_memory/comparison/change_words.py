@@ -33,7 +33,7 @@ NUMBERS, MONTHS, WEEKDAYS = _rows("numbers"), _rows("months"), _rows("weekdays")
 """The number that each word means."""
 UNITS, ENVIRONMENTS = _groups("units"), _groups("environments")
 """The group that each word belongs to."""
-TITLES, EMPTY, WEAK = _words("titles"), _words("empty"), _words("weak")
+TITLES, EMPTY, WEAK, ORDINALS = (_words(name) for name in ("titles", "empty", "weak", "ordinals"))
 OPPOSITES = [frozenset(group.split()) for group in _TABLE["opposites"]]
 SWITCHES = [pair for one, other in _TABLE["switches"].items() for pair in ((one, other), (other, one))]
 EVENT, PARTICIPLE, STATES = _pattern(_TABLE["event"]), _pattern(_TABLE["participle"]), _pattern(_TABLE["states"])

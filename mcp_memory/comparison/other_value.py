@@ -22,6 +22,8 @@ from mcp_memory.text.language.terms import terms
 
 MIN_COVERED = 0.6
 """The minimum share of the older sentence's words that the newer sentence contains when both have the same subject."""
+MOST_DROPPED = 3
+"""The most words of the older sentence that a newer one without further words leaves out."""
 CLIP_CHARS = 80
 
 _SIGN_NEEDED = frozenset({"log", "task", "lesson", "commitment"})
@@ -107,7 +109,7 @@ class _Pair:
     def _rejected(
         self, old: ParsedSentence, new: ParsedSentence, rejection: Rejection, gone: Sequence[Token]
     ) -> Contradiction | None:
-        if self._two_subjects(old, new) or are_in_two_places(old, new):
+        if are_in_two_places(old, new):
             return None
         hits = [token for token in old.tokens if _is_among(token, gone)]
         hit_keys, gone_keys = {token.key for token in hits}, {token.key for token in gone}
@@ -117,6 +119,8 @@ class _Pair:
         if not hits or len(hit_keys) < least * len(gone_keys) or old.rejects(hit_keys):
             return None
         shared = common_keys(old.keys | self._older.topic, self._all_new - gone_keys) - hit_keys
+        if self._two_subjects(old, new) and not (values and len(shared) > 1):
+            return None
         known = len(hit_keys | (shared & old.keys))
         is_whole = known >= min(2, len(old.keys)) and known >= MIN_COVERED * len(old.keys)
         if rejection.is_change:
@@ -205,7 +209,7 @@ def _same_form(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None
         return found
     if old.is_event:
         return None
-    return _one_differs(old, old.main, new.main) or _one_differs(old, old.tokens, new.tokens)
+    return _one_differs(old, old.main, new.main) or _one_differs(old, old.tokens, new.tokens) or _restated(old, new)
 
 
 def _one_differs(old: ParsedSentence, first: Sequence[Token], second: Sequence[Token]) -> Contradiction | None:
@@ -222,6 +226,25 @@ def _one_differs(old: ParsedSentence, first: Sequence[Token], second: Sequence[T
     if before.type not in MEASURED | {"identifier"} or not old.says(before):
         return None
     return Contradiction(before.text.strip("`"), after.text.strip("`"))
+
+
+def _restated(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
+    """Return the two values if the newer sentence adds no word, and each sentence gives the same subject one value:
+    `The defence is planned for 20 May`, `The defence is on 12 June`."""
+    old_words, new_words = _word_keys(old.tokens), _word_keys(new.tokens)
+    has_one_subject = old.head and new.head and old.head <= new.keys and new.head <= old.keys
+    if new.is_event or not has_one_subject or not new_words <= old_words:
+        return None
+    if len(old_words) - len(new_words) > MOST_DROPPED:
+        return None
+    olds, news = ([one for one in sentence.stated if one.type in MEASURED | {"date"}] for sentence in (old, new))
+    if len(olds) != 1 or len(news) != 1 or olds[0].key == news[0].key:
+        return None
+    before, after = olds[0], news[0]
+    is_one_property = (before.type, before.noun) == (after.type, after.noun)
+    if not is_one_property or not old.says(before) or not new.says(after):
+        return None
+    return Contradiction(before.text, after.text)
 
 
 def _word_keys(found: Sequence[Token]) -> set[str]:

@@ -14,6 +14,7 @@ from mcp_memory.comparison.change_words import (
     EVENT,
     HEAD_ENDS,
     OPPOSITES,
+    ORDINALS,
     PARTICIPLE,
     STATES,
     TURNED_DOWN,
@@ -69,6 +70,11 @@ class ParsedSentence:
         if value.type == "identifier":
             return bool(BEFORE_NAME.search(before))
         return bool(HEAD_ENDS.search(before)) or (len(self.tokens) > 2 and value is self.tokens[-1])
+
+    @property
+    def ordinals(self) -> frozenset[str]:
+        """The ordinals of the subject, such as `second` in `The second printer is in room 4`."""
+        return ORDINALS & set(HEAD_ENDS.split(self.text.lower(), maxsplit=1)[0].split())
 
     @property
     def subject_numbers(self) -> set[str]:
@@ -137,10 +143,10 @@ def _sentence(text: str) -> ParsedSentence:
 
 def are_apart(old: ParsedSentence, new: ParsedSentence) -> bool:
     """Return whether the sentences name two environments, months, measures, numbers (`Sprint 14`, `Sprint 15`) or
-    opposites (`upload`, `download`)."""
-    if old.environments != new.environments or (old.months and new.months and not old.months & new.months):
+    opposites (`upload`, `download`), or only one names the second of its kind (`the second printer`)."""
+    if old.environments != new.environments or old.ordinals != new.ordinals:
         return True
-    if old.labels and new.labels and not old.labels & new.labels:
+    if any(one and other and not one & other for one, other in ((old.months, new.months), (old.labels, new.labels))):
         return True
     return any(differ_within(group, old.words, new.words) for group in OPPOSITES) or numbers_differ(old, new)
 

@@ -29,10 +29,29 @@ def test_another_port_of_the_same_service() -> None:
         ("Sessions are kept in Redis.", "Sessions are kept in Postgres instead of Redis.", "Redis", "Postgres"),
         ("El servidor usa el puerto 3000.", "El servidor ya no usa el puerto 3000 sino el 3100.", "3000", "3100"),
         ("Releases go out on Tuesdays.", "Releases go out on Thursdays, not on Tuesdays.", "Tuesdays", "Thursdays"),
+        (
+            "We keep 14 days of reads, writes stay.",
+            "Legal wants 30 days for reads not 14, writes as before.",
+            "14 days",
+            "30 days",
+        ),
+        ("Der Mantel ist 15 cm dick.", "Der Mantel ist 18 cm dick und nicht 15.", "15 cm", "18 cm"),
     ],
 )
 def test_an_outright_change_names_both_values(older: str, newer: str, before: str, after: str) -> None:
     assert contradiction(older, newer) == Contradiction(before, after, outright=True)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "why"),
+    [
+        ("The defence is planned for 20 May.", "The defence is on 12 June.", "20 May → 12 June"),
+        ("Die Abgabe ist für Montag geplant.", "Die Abgabe ist am Mittwoch.", "Montag → Mittwoch"),
+    ],
+)
+def test_one_value_stated_again_without_further_words(older: str, newer: str, why: str) -> None:
+    found = contradiction(older, newer)
+    assert found and found.why == why and not found.outright
 
 
 def test_the_opposite_is_no_outright_change() -> None:
@@ -52,6 +71,10 @@ def test_the_opposite_is_no_outright_change() -> None:
         ("We use Redis for sessions.", "We also use Redis for rate limits."),
         ("Checkout load test: p95 480 ms, 200 rps.", "The load test of checkout with k6 now gives p99 620 ms."),
         ("Load test of checkout: p95 below 300 ms, with 20 users.", "The load test of checkout now runs with k6."),
+        ("Notebook outputs bloat the repository.", "Notebook outputs are deleted before each commit."),
+        ("The sandbox is down, so don't call it in tests.", "The sandbox is down until Thursday, no calls in tests."),
+        ("The boss has 3000 hit points.", "The second boss has 4200 hit points."),
+        ("An appointment lasts 20 minutes.", "A first appointment lasts 40 minutes."),
     ],
 )
 def test_look_alikes_are_left_alone(older: str, newer: str) -> None:
