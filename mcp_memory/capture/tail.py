@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from mcp_memory.capture.checkpoint import Checkpoint
@@ -57,6 +57,20 @@ def measure_unread(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Che
         size, length = measure_session(path.file, path.session)
     is_grown = size >= checkpoint.offset
     return Unread(size, length * (size - checkpoint.offset) // max(1, size) if is_grown else length)
+
+
+def checkpoint_before_end(paths: TranscriptPaths, path: TranscriptPath, unread_bytes: int) -> Checkpoint:
+    """Return a checkpoint with about `unread_bytes` behind it. Raises as `read_new`."""
+    start = Checkpoint(path.client, path.name)
+    found = measure_unread(paths, path, start)
+    if found.new_bytes <= unread_bytes:
+        return start
+    offset = found.size - found.size * unread_bytes // found.new_bytes
+    with paths.open_transcript(path) as descriptor, naming_the_cause(str(path.file)):
+        if path.is_database:
+            return replace(start, offset=offset, fingerprint=_mark_of_event(path, offset))
+        # The line break before the offset may end a line.
+        return replace(start, offset=offset - 1, in_long_line=True, fingerprint=_mark(descriptor, offset - 1))
 
 
 def list_sessions(paths: TranscriptPaths, path: TranscriptPath) -> list[TranscriptPath]:

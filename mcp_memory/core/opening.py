@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from mcp_memory.capture.service import CaptureService
+from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.core.core import (
     BackgroundPorts,
@@ -40,6 +41,7 @@ from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.moments.action_advice import ActionAdvisor
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
+from mcp_memory.recall.moments.own_words import OwnWords
 from mcp_memory.recall.moments.withdrawals import MOST_BYTES as TOLD_BYTES
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.remarks.announcements import Announcements
@@ -112,7 +114,7 @@ def make_core(config: EngineConfig, vault: Vault, index: Index, clock: Clock) ->
     capture = CaptureService(config.state, config.capture, vault.layout.tz, clock, watcher.hint, projects.label_of)
     worker = CaptureWorker(config.capture, capture, idle_detector, health, scheduler)
     runs = JournaledRuns(vault, index, writer, reconciler, RunJournal(config.state / "compaction"), health, clock)
-    recall = _recall_ports(config, vault, index, clock, projects, indexing, search)
+    recall = _recall_ports(config, vault, index, clock, projects, indexing, search, capture.paths)
     vault.chains.paths_of = lambda note_id: [note.path for note in index.note_by_id(note_id)]
     writer.listeners.append(scheduler.note_changes)
     background = BackgroundPorts(scheduler, idle_detector, health, summarizer, worker)
@@ -127,6 +129,7 @@ def _recall_ports(
     projects: Projects,
     indexing: IndexingPorts,
     search: SearchPorts,
+    transcripts: TranscriptPaths,
 ) -> RecallPorts:
     filters = partial(filters_for, projects, clock, vault.layout.tz)
     current = CurrentValues(index, indexing.conflicts)
@@ -141,7 +144,7 @@ def _recall_ports(
     updates, seen = CrossSessionUpdates(), SeenPassages(config.state / "given")
     briefer = Briefer(
         answerer, index, search.model, seen, updates, config.recall, filters, indexing.freshness, log, withdrawals,
-        off_record, Announcements(config.recall.private_marks),
+        off_record, Announcements(config.recall.private_marks), OwnWords(transcripts, clock),
     )  # fmt: skip
     advisor = ActionAdvisor(briefer, indexing.conflicts)
     return RecallPorts(answerer, briefer, advisor, withdrawals, updates, log, uses)

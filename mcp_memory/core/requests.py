@@ -266,11 +266,12 @@ class RecoverRequest:
 @dataclass(frozen=True, slots=True)
 class TranscriptRequest:
     """A session whose `transcript` is to be captured to its end. `delegated`: another agent runs the session, so its
-    prompts aren't a person's words."""
+    prompts aren't a person's words. `ended`: the session ended, and may be resumed."""
 
     session: str
     transcript: str | None = None
     delegated: bool = False
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

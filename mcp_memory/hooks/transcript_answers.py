@@ -16,7 +16,7 @@ async def answer_flush(call: HookCall) -> bytes:
 
 
 async def answer_compaction(call: HookCall) -> bytes:
-    await answer_end(call)
+    await call.perform("emptied", {**call.transcript(), "session": call.session})
     return COMPACTION.encode() if call.client in TAKES_COMPACTION else b""
 
 
@@ -28,5 +28,5 @@ async def answer_stop(call: HookCall) -> bytes:
 
 
 async def answer_end(call: HookCall) -> bytes:
-    await call.perform("emptied", {**call.transcript(), "session": call.session})
+    await call.perform("emptied", {**call.transcript(), "session": call.session, "ended": True})
     return b""

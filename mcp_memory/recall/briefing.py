@@ -21,6 +21,7 @@ from mcp_memory.recall.context_budget import with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
 from mcp_memory.recall.moments.left_off import where_left_off
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
+from mcp_memory.recall.moments.own_words import OwnWords
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.remarks.announcements import Announcements, announcement
 from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
@@ -40,12 +41,6 @@ ANSWER_S = 0.15
 """The most time for a prompt's passages on a busy machine; any time beyond it is for loading the model."""
 
 LOOK_S = 5.0
-
-FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
-would miss: decisions and their reasons, the person's preferences and corrections, fixes that worked, facts with
-numbers and names, and where the work stands (kind="log"). One fact a note. Search first, so that nothing is stored
-twice; use `supersedes` where an older note is no longer true. Say nothing to the person about this."""
-"""The request to an agent before its context is compacted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +73,7 @@ class Briefer:
     withdrawals: Withdrawals
     off_record: OffRecordSessions
     announcements: Announcements
+    own_words: OwnWords
 
     async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
         """Return the notes that every session should know and, if wanted, a line on the end of the project's last
@@ -85,7 +81,7 @@ class Briefer:
         DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
-            await self.reset(session)
+            await in_thread(partial(self.seen.reset, session), deadline_s=LOOK_S, what="forgetting what was shown")
             self.updates.begin(session)
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
@@ -152,7 +148,8 @@ class Briefer:
             if ordered and ordered_paths:
                 phase = replace(phase, budget_tokens=phase.budget_tokens - count_tokens(ordered.text))
             await self.model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
-            seen = await in_thread(lambda: self.seen.seen_by(session), deadline_s=LOOK_S, what="reading what was shown")
+            look = partial(self._known_to, session, prompt)
+            is_known = await in_thread(look, deadline_s=LOOK_S, what="reading what was shown")
             stale = self.freshness.describe_lag()
             due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD)
             update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self.updates.unseen_by(session) else 0
@@ -163,7 +160,7 @@ class Briefer:
                 phase.budget_tokens - update_tokens,
                 phase,
                 [stale] if stale else [],
-                lambda passage: mark_of(passage) in seen or passage.note.path in ordered_paths,
+                lambda passage: passage.note.path in ordered_paths or is_known(passage),
             )
             if recalled.wanted and may_be_kept and not subagent:
                 self.log.uses.unanswered.add(may_be_kept, wanted.project)
@@ -201,9 +198,17 @@ class Briefer:
         is_silenced = await in_thread(silences, deadline_s=LOOK_S, what="asking what is off the record")
         return "" if is_silenced else without_private(task)
 
-    async def reset(self, session: str) -> None:
-        """Forget what the session has seen: its context is empty, or it ended."""
-        await in_thread(lambda: self.seen.reset(session), deadline_s=LOOK_S, what="forgetting what was shown")
+    async def reset(self, session: str, *, ended: bool = False) -> None:
+        """Forget what the session has seen and said: its context is empty, or it `ended`."""
+        await in_thread(partial(self.seen.reset, session), deadline_s=LOOK_S, what="forgetting what was shown")
+        forget = partial(self.own_words.forget, session, ended=ended)
+        await in_thread(forget, deadline_s=LOOK_S, what="forgetting what was said")
+
+    def _known_to(self, session: str, prompt: str) -> Callable[[Passage], bool]:
+        """Read what the session has seen and said, and return the test for a passage."""
+        self.own_words.read(session)
+        seen = self.seen.seen_by(session)
+        return lambda passage: mark_of(passage) in seen or self.own_words.are_in(session, passage, prompt)
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
         """Return the notes with the ids of briefings, without forgotten notes and candidates."""

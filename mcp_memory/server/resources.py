@@ -13,8 +13,8 @@ from fastmcp.exceptions import ResourceError
 
 from mcp_memory.compaction.topic_payloads import note_payload
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.handlers.session_handlers import FLUSH
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.text.escape_invisible import in_line, visible, visible_in
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.tombstones import UNKNOWN

@@ -61,7 +61,7 @@ async def test_a_log_entry_and_a_note_that_replaces_another(world: World) -> Non
         await engine.append("The staging database was dumped.", kind="log", title="Dump", source="codex", session="2")
         new = "The staging database listens on port 6000."
         await engine.append(new, kind="fact", supersedes=old.id, source="openclaw")
-        said = await told(engine, MINE, "the staging database: port, dumped")
+        said = await told(engine, MINE, "the staging database: which port, and was it dumped?")
         line = next(line for line in said.splitlines() if line.startswith(NEW))
         assert "by codex, session 2" in line and f'"{new}" (2026-11-21, by openclaw)' in line
 

@@ -23,11 +23,16 @@ from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.engine.history.note_titles import find_titled
 from mcp_memory.models import NotePath
-from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.vault.note_file import muted_projects
+
+FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
+would miss: decisions and their reasons, the person's preferences and corrections, fixes that worked, facts with
+numbers and names, and where the work stands (kind="log"). One fact a note. Search first, so that nothing is stored
+twice; use `supersedes` where an older note is no longer true. Say nothing to the person about this."""
+"""The request to an agent before its context is compacted."""
 
 
 def operations(core: Core) -> dict[str, Operation]:
@@ -53,7 +58,9 @@ async def brief(core: Core, request: BriefRequest) -> Payload:
     core.indexing.watcher.touch()
     if request.transcript:
         client = _client_of(request.session)
-        core.background.capture.follow(client, request.transcript, due=False, delegated=request.delegated)
+        path = core.background.capture.follow(client, request.transcript, due=False, delegated=request.delegated)
+        if path and not request.subagent:
+            core.recall.briefer.own_words.follow(request.session, path)
     deadline_s = request.within_ms / 1000
     if request.prompt is None:
         start = partial(core.recall.briefer.start, left_off=request.left_off)
@@ -88,7 +95,7 @@ async def emptied(core: Core, request: TranscriptRequest) -> Payload:
     await grown(core, request)
     if request.transcript:
         core.background.capture.end(request.transcript)
-    await core.recall.briefer.reset(request.session)
+    await core.recall.briefer.reset(request.session, ended=request.ended)
     return {}
 
 

@@ -79,12 +79,14 @@ class ActionAdvisor:
         def look() -> Advice:
             found = self._naming(action, wanted) if output is None else self._quoting(output, wanted)
             ranked = sorted(found, key=lambda one: one[0], reverse=True)
+            if ranked:
+                briefer.own_words.read(session)
             for _, mention, passage in ranked if stop else ():
                 if self._stops(session, action, mention, passage, wanted):
                     return told(passage, mention, is_stop=True)
             for _, mention, passage in ranked if not orders else ():
                 if self._is_current(passage, wanted):
-                    if self._is_new(session, passage):
+                    if not briefer.own_words.are_in(session, passage) and self._is_new(session, passage):
                         return told(passage, mention, is_stop=False)
                     if output is not None:  # the session already has the best note
                         break

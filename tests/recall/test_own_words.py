@@ -1,0 +1,164 @@
+"""A session is not shown unasked what it said or stored itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_memory.capture.config import CaptureConfig
+from tests.capture.written import line, result, use
+from tests.support.briefings import PORT, QUESTION
+from tests.support.keyword_engine import KeywordEngine
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+SESSION = "claude-code/s-1"
+LONG_AGO = "So it is done, nothing else. " * 100
+APPEND = "mcp__memory__memory_append"
+
+SAID = {
+    "the person said it": [line(1, f"For the record: {PORT}")],
+    "the agent said it": [line(1, "where?"), line(2, f"Found it. {PORT} Anything else?", role="assistant")],
+    "the agent stored it in this turn": [use(2, "c1", APPEND, content=PORT, kind="fact")],
+    "it was stored long ago": [use(2, "c1", APPEND, content=PORT), *[line(3, LONG_AGO, role="assistant")] * 100],
+    "more words were said between": [line(1, "our staging database, the new one, listens on port 5433 since May")],
+}
+NOT_SAID = {
+    "nothing": [],
+    "it was asked": [line(1, "Does the staging database listen on port 5433?")],
+    "another value was said": [line(1, "The staging database listens on port 5432.")],
+    "a part was said": [line(1, "Look at the staging database on 5433 first.")],
+    "two messages said it": [line(1, "The staging database is slow."), line(2, "It listens on port 5433.")],
+    "a tool printed it": [use(1, "c1", "Bash", command="cat notes"), result(2, "c1", PORT)],
+    "it was searched for": [use(1, "c1", "mcp__memory__memory_search", query=PORT)],
+}
+
+
+@pytest.fixture
+def transcript(world: World) -> Path:
+    folder = world.state.parent / "claude"
+    folder.mkdir()
+    return folder / "s-1.jsonl"
+
+
+@asynccontextmanager
+async def engine_for(world: World, transcript: Path) -> AsyncGenerator[KeywordEngine]:
+    capture = CaptureConfig(folders={"claude-code": str(transcript.parent)})
+    async with world.engine(capture=capture) as engine:
+        yield engine
+
+
+async def shown(engine: KeywordEngine, transcript: Path, prompt: str = QUESTION, **more: Any) -> bool:
+    asked = {"session": SESSION, "transcript": str(transcript), "prompt": prompt, "lasting": False}
+    return PORT in (await engine.perform("brief", {**asked, **more}))["text"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_said"),
+    [*((lines, True) for lines in SAID.values()), *((lines, False) for lines in NOT_SAID.values())],
+    ids=[*SAID, *NOT_SAID],
+)
+async def test_what_a_message_of_the_session_says_is_not_shown(
+    world: World, transcript: Path, lines: list[bytes], *, is_said: bool
+) -> None:
+    async with engine_for(world, transcript) as engine:
+        await engine.append(PORT, kind="fact", source="claude-code", session="mcp-7")
+        transcript.write_bytes(b"".join(lines))
+        assert await shown(engine, transcript) is not is_said
+        other = transcript.with_name("s-2.jsonl")
+        assert await shown(engine, other, session="claude-code/s-2"), "to others it is"
+        assert PORT in await engine.recall(QUESTION)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_said"),
+    [
+        (f"{PORT} Please add that to the README: on which port does the staging database listen", True),
+        ("The staging database listens on port 5432, doesn't it?", False),
+        (QUESTION, False),
+    ],
+)
+async def test_what_the_prompt_itself_says_is_not_shown(
+    world: World, transcript: Path, prompt: str, *, is_said: bool
+) -> None:
+    async with engine_for(world, transcript) as engine:
+        await engine.append(PORT, kind="fact")
+        assert await shown(engine, transcript, prompt) is not is_said
+
+
+async def test_what_is_said_later_and_in_a_rewritten_transcript_is_read(world: World, transcript: Path) -> None:
+    async with engine_for(world, transcript) as engine:
+        await engine.append(PORT, kind="fact")
+        transcript.write_bytes(line(1, "Hello."))
+        assert await shown(engine, transcript)
+        with transcript.open("ab") as grown:
+            grown.write(line(2, PORT))
+        assert not await shown(engine, transcript)
+        transcript.write_bytes(line(3, "Hello again.") * 2)
+        assert not await shown(engine, transcript), "a shorter copy takes nothing back"
+
+
+async def test_after_its_context_was_emptied_a_session_may_be_shown_its_words_again(
+    world: World, transcript: Path
+) -> None:
+    async with engine_for(world, transcript) as engine:
+        await engine.append(PORT, kind="fact", source="claude-code", session="s-1")
+        transcript.write_bytes(line(1, PORT))
+        assert not await shown(engine, transcript)
+        world.later(minutes=1)
+        named = {"session": SESSION, "transcript": str(transcript)}
+        await engine.perform("emptied", named)
+        assert await shown(engine, transcript)
+        await engine.perform("emptied", {**named, "ended": True})
+        assert not await shown(engine, transcript), "a resumed session has its context"
+
+
+@pytest.mark.parametrize(
+    ("session", "transcripts", "is_own"),
+    [("s-1", "missing", True), ("s-1", "not captured", True), ("s-2", "missing", False), (None, "missing", False)],
+)
+async def test_without_a_transcript_the_head_of_a_note_says_whose_it_is(
+    world: World, transcript: Path, session: str | None, transcripts: str, *, is_own: bool
+) -> None:
+    async with engine_for(world, transcript) as engine:
+        note = await engine.append(PORT, kind="fact", source="claude-code", session=session)
+        file = transcript if transcripts == "missing" else world.state / "elsewhere.jsonl"
+        assert await shown(engine, file) is not is_own
+        world.later(minutes=1)
+        await engine.update(note.id, f"{PORT} Since May it is encrypted.")
+        assert await shown(engine, file), "it has changed since"
+
+
+async def test_advice_as_the_session_acts_is_not_its_own_either(world: World, transcript: Path) -> None:
+    fix = "`ERR_PNPM_OUTDATED_LOCKFILE`: somebody ran npm in the wrong folder. Delete package-lock.json."
+    asked = {"project": "mill", "output": "Exit code 1\n ERR_PNPM_OUTDATED_LOCKFILE  Cannot install"}
+    async with engine_for(world, transcript) as engine:
+        await engine.append(fix, kind="fix", project="mill")
+        transcript.write_bytes(use(1, "c1", APPEND, content=fix))
+        await shown(engine, transcript, "hello")
+        assert (await engine.perform("advise", {**asked, "session": SESSION}))["text"] == ""
+        assert fix in (await engine.perform("advise", {**asked, "session": "claude-code/s-2"}))["text"]
+
+
+@pytest.mark.parametrize(
+    ("client", "call"),
+    [
+        ("codex", {"type": "response_item", "payload": {"type": "function_call", "name": "memory_append",
+                   "call_id": "1", "arguments": json.dumps({"content": PORT})}}),
+        ("gemini", {"type": "gemini", "id": "1", "content": "", "toolCalls": [
+            {"id": "2", "name": "mcp_memory_memory_append", "args": {"content": PORT}}]}),
+    ],
+)  # fmt: skip
+async def test_each_client_has_its_own_form_of_a_call(world: World, client: str, call: dict[str, Any]) -> None:
+    folder = world.state.parent / client
+    folder.mkdir()
+    (folder / "s-1.jsonl").write_text(json.dumps(call) + "\n")
+    async with world.engine(capture=CaptureConfig(folders={client: str(folder)})) as engine:
+        await engine.append(PORT, kind="fact")
+        assert not await shown(engine, folder / "s-1.jsonl", session=f"{client}/s-1")
