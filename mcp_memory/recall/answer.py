@@ -13,6 +13,7 @@ from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, render, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question, told_once
+from mcp_memory.recall.moments.follow_ups import RELEVANT, with_answer
 from mcp_memory.recall.note_reader import NoteReader
 from mcp_memory.recall.prompt_sources import PromptBars, with_foreign
 from mcp_memory.recall.remarks.chain_remarks import remarks_on
@@ -100,11 +101,13 @@ class RecallAnswerer:
         phase: PhaseConfig,
         remarks: Sequence[str] = (),
         known: Callable[[Passage], bool] | None = None,
+        answered: str = "",
     ) -> RecalledText:
         """Return the passages that search finds: whole entries, best first, neighbors joined. A question about a topic
         as a whole gets the topic's page first, in place of the page's notes. A question that asks only for commitments
         gets them by due date. A `phase` with a minimum confidence or relevance is for whole prompts, which may need no
-        memory. Passages that the reader already has (`known`) are skipped, and then all pages, too."""
+        memory. Passages that the reader has (`known`) are skipped, and then all pages. `answered`: the answer before a
+        prompt."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
         if not is_prompt and asks_for_commitments(query):
@@ -112,7 +115,7 @@ class RecallAnswerer:
             if due := await in_thread(look, deadline_s=LOOK_S, what="looking for commitments"):
                 return self.due(budget_tokens, map(due_line, due), COMMITMENTS_TITLE)
         if is_prompt:
-            ranked, chosen = await self._fit_for_prompt(query, filters, most, PromptBars(phase, filters.project))
+            ranked, chosen = await self._fit_for_prompt(query, answered, filters, most, phase, known)
         else:
             ranked = await self.searcher.rank(query, filters=filters, limit=most)
             chosen = for_question(ranked.passages, phase, is_weak=self.searcher.is_weak(ranked))
@@ -143,17 +146,42 @@ class RecallAnswerer:
         return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading what holds now")
 
     async def _fit_for_prompt(
-        self, prompt: str, filters: Filters, most: int, bars: PromptBars
+        self,
+        prompt: str,
+        answered: str,
+        filters: Filters,
+        most: int,
+        phase: PhaseConfig,
+        known: Callable[[Passage], bool] | None,
     ) -> tuple[RankedList, Sequence[RankedChunk]]:
         """Rank the passages that answer a prompt: the person's own passages, and foreign passages that the prompt names
-        or that are its only answer."""
-        rank = partial(self.searcher.rank, prompt, limit=most, is_prompt=True)
-        ranked = await rank(filters=replace(filters, foreign=False))
-        told = bars.fitting(bars.answering(ranked), prompt)
+        or that are its only answer. If own passages that aren't `known` fit better with the answer before the prompt,
+        return those."""
+
+        def best(chosen: Iterable[RankedChunk]) -> float:
+            new = [chunk.relevance for chunk in chosen if known is None or not known(chunk.passage)]
+            return max(new, default=0.0)
+
+        bars = PromptBars(phase, filters.project)
+        ranked, told = await self._own_for_prompt(prompt, filters, most, bars)
         others = replace(filters, foreign=True)
         if await in_thread(lambda: self.index.count_chunks(others), deadline_s=LOOK_S, what="looking for imports"):
-            ranked, told = with_foreign(prompt, bars, ranked, told, await rank(filters=others))
+            foreign = await self.searcher.rank(prompt, filters=others, limit=most, is_prompt=True)
+            ranked, told = with_foreign(prompt, bars, ranked, told, foreign)
+        higher = PromptBars(replace(phase, least_relevance=RELEVANT), filters.project)
+        for whole in with_answer(prompt, answered, ranked.signs.wanting):
+            other, fit = await self._own_for_prompt(whole, filters, most, higher)
+            if best(fit) > best(told):
+                ranked, told = other, fit
         return ranked, told_once(told)
+
+    async def _own_for_prompt(
+        self, prompt: str, filters: Filters, most: int, bars: PromptBars
+    ) -> tuple[RankedList, Sequence[RankedChunk]]:
+        """Rank the person's own passages that answer a prompt."""
+        own = replace(filters, foreign=False)
+        ranked = await self.searcher.rank(prompt, filters=own, limit=most, is_prompt=True)
+        return ranked, bars.fitting(bars.answering(ranked), prompt)
 
     async def notes(
         self,

@@ -161,13 +161,13 @@ class Briefer:
                 phase,
                 [stale] if stale else [],
                 lambda passage: passage.note.path in ordered_paths or is_known(passage),
+                self.own_words.answer_of(session),
             )
             if recalled.wanted and may_be_kept and not subagent:
                 self.log.uses.unanswered.add(may_be_kept, wanted.project)
-            if line := self.updates.line(session, recalled.passages):
-                room = recalled.frame.room(phase.budget_tokens)
-                recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             room = recalled.frame.room(phase.budget_tokens)
+            if line := self.updates.line(session, recalled.passages):
+                recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             notes = dict.fromkeys([*(passage.shown_id for passage in recalled.passages), *of_due])
             lasts = recalled.passages if lasting else ()
@@ -177,8 +177,8 @@ class Briefer:
                 return briefing
             look = partial(self.withdrawals.describe, session)
             gone = await in_thread(look, deadline_s=LOOK_S, what="comparing what was told")
-            missing = self.off_record.tell_missing(session)
-            return replace(briefing, text="\n".join(filter(None, (missing, gone, briefing.text))))
+            texts = self.off_record.tell_missing(session), gone, briefing.text
+            return replace(briefing, text="\n".join(filter(None, texts)))
 
     async def _hear(self, session: str, prompt: str) -> str:
         """Return what may be kept of a prompt, and drop what the prompt takes back. This has its own deadline: on a

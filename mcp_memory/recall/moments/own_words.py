@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from mcp_memory.capture.readers.message import Role
 from mcp_memory.capture.session_tail import SessionTail
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.errors import McpMemoryError
@@ -43,6 +44,7 @@ class _Session:
     tail: SessionTail | None = None
     said: deque[frozenset[str]] = field(default_factory=lambda: deque[frozenset[str]](maxlen=MOST_MESSAGES))
     emptied_at: datetime | None = None
+    answer: str = ""
 
 
 class OwnWords:
@@ -64,9 +66,15 @@ class OwnWords:
         with self._lock:
             known = self._session(session)
             try:
-                known.said.extend(_stated(one.text) for one in (known.tail.read() if known.tail else ()))
+                for role, text in known.tail.read() if known.tail else ():
+                    known.said.append(_stated(text))
+                    known.answer = text if role is Role.ASSISTANT else known.answer
             except McpMemoryError as error:
                 log.info("a session's transcript can't be read: %s", error.code)
+
+    def answer_of(self, session: str) -> str:
+        """Return the latest message of the agent; empty if none was read."""
+        return self._session(session).answer
 
     def are_in(self, session: str, passage: Passage, prompt: str = "") -> bool:
         """Return whether the session stored this passage, or has said it: a message, or the prompt, states most of its
