@@ -135,7 +135,11 @@ class _Pair:
             if not is_whole or len(common_keys(rest, old.keys | self._older.topic)) < len(rest):
                 return None  # `never over the air` and `never without asking` each forbid only a part
         if not values:
-            return None if self._older.kind == "log" else Contradiction(clipped(old.text), None, rejection.is_change)
+            return (
+                None
+                if old.rejections or self._older.kind == "log"
+                else Contradiction(clipped(old.text), None, rejection.is_change)
+            )
         news = [t for t in new.stated if t.type == values[0].type and t.key not in gone_keys | hit_keys]
         return Contradiction(_first(values), _first(news) if news else None, rejection.is_change)
 
