@@ -332,7 +332,7 @@ class Hit:
     snippet: str
     status: str = "active"  # or superseded, archived, expired, candidate
     superseded_by: NoteId | None = None  # the active note in its place
-    contradicted_by: NoteId | None = None  # a newer note or log entry that contradicts it; nobody has decided
+    outdated: str | None = None  # since when, and what a newer note says; nobody has decided
     explain: Mapping[str, Any] | None = None
 
 

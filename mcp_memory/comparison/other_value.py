@@ -38,12 +38,13 @@ _LABEL = re.compile(r"^[^:.,;]{2,40}(?P<colon>:) *(?P<value>[A-Z][\w'’-]+(?: [
 
 @dataclass(frozen=True, slots=True)
 class NoteText:
-    """A note or log entry; `text` excludes the frontmatter."""
+    """A note or log entry; `text` excludes the frontmatter, `session` is where it was said."""
 
     text: str
     title: str = ""
     kind: str = "note"
     project: str | None = None
+    session: str | None = None
 
     @property
     def topic(self) -> frozenset[str]:
@@ -76,8 +77,8 @@ def _topic(title: str) -> frozenset[str]:
 
 
 def find_contradiction(older: NoteText, newer: NoteText) -> Contradiction | None:
-    """Return the contradiction; None for statements of two projects, equal statements, documents, and in case of
-    doubt."""
+    """Return the contradiction; None for statements of two projects, equal statements, documents, and in case of doubt.
+    Within a session, such as for a question and its answer, only words of change make a contradiction."""
     if older.project and newer.project and older.project != newer.project:
         return None
     if {older.kind, newer.kind} & _EACH_ITS_OWN or older.text.strip() == newer.text.strip():
@@ -89,6 +90,7 @@ def find_contradiction(older: NoteText, newer: NoteText) -> Contradiction | None
 class _Pair:
     def __init__(self, older: NoteText, newer: NoteText) -> None:
         self._older, self._newer = older, newer
+        self._is_one_session = older.session is not None and older.session == newer.session
         self._before = parse_statement(older.text, older.title)
         self._after = parse_statement(newer.text, newer.title)
         self._all_new = newer.topic.union(*(sentence.keys for sentence in self._after))
@@ -119,6 +121,9 @@ class _Pair:
         if not hits or len(hit_keys) < least * len(gone_keys) or old.rejects(hit_keys):
             return None
         shared = common_keys(old.keys | self._older.topic, self._all_new - gone_keys) - hit_keys
+        after = _new_value(new, values[0], gone_keys | hit_keys) if values else None
+        if self._is_one_session and rejection.is_change and after and values[0].type in MEASURED:
+            return Contradiction(_first(values), after, outright=True)  # `Wait, 180 days, not 90` needs no subject
         if self._two_subjects(old, new) and not (values and len(shared) > 1):
             return None
         known = len(hit_keys | (shared & old.keys))
@@ -135,17 +140,12 @@ class _Pair:
             if not is_whole or len(common_keys(rest, old.keys | self._older.topic)) < len(rest):
                 return None  # `never over the air` and `never without asking` each forbid only a part
         if not values:
-            return (
-                None
-                if old.rejections or self._older.kind == "log"
-                else Contradiction(clipped(old.text), None, rejection.is_change)
-            )
-        news = [t for t in new.stated if t.type == values[0].type and t.key not in gone_keys | hit_keys]
-        return Contradiction(_first(values), _first(news) if news else None, rejection.is_change)
+            return None if self._older.kind == "log" else Contradiction(clipped(old.text), None, rejection.is_change)
+        return Contradiction(_first(values), after, rejection.is_change)
 
     def other_value(self) -> Contradiction | None:
         """Return the two values if both statements give the same subject different values of one type."""
-        needs_sign = {self._older.kind, self._newer.kind} & _SIGN_NEEDED
+        needs_sign = self._is_one_session or {self._older.kind, self._newer.kind} & _SIGN_NEEDED
         for old in self._before:
             for new in self._after:
                 if not old.tokens or not new.tokens or self._apart(old, new):
@@ -270,6 +270,11 @@ def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
         if re.search(form.format(one), old.text) and re.search(form.format(other), new.text):
             return Contradiction(one, other)
     return None
+
+
+def _new_value(new: ParsedSentence, old: Token, gone: Set[str]) -> str | None:
+    found = [token for token in new.stated if token.type == old.type and token.key not in gone]
+    return _first(found) if found else None
 
 
 def _is_among(token: Token, found: Sequence[Token]) -> bool:

@@ -15,7 +15,7 @@ from mcp_memory.vault.shared.lost_entries import LostEntry
 
 Payload = dict[str, Any]
 
-_OPTIONAL = frozenset({"explain", "superseded_by", "contradicted_by"})
+_OPTIONAL = frozenset({"explain", "superseded_by", "outdated"})
 
 
 def lost_payload(lost: LostEntry) -> Payload:

@@ -191,14 +191,14 @@ class CandidateIngest:
         if near is None:
             await self._record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
-        new = NoteText(candidate.statement, "", candidate.kind, captured.project)
+        new = NoteText(candidate.statement, "", candidate.kind, captured.project, captured.session[:MAX_WORD])
         taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
         compare = partial(find_replaced, new, taken_back, self._index, self._core.indexing.conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
         is_sure = candidate.outright and candidate.score >= SURE
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
         try:
-            replaced = None if waits else outright_replaced(contrary)
+            replaced = None if waits else outright_replaced(contrary, candidate.statement)
             draft = self._draft(candidate, note_id, captured, contrary, replaced, waits=waits)
             receipt = await self._append_in_place(draft, replaced)
         except Refused as error:  # a refused candidate must not prevent the others from being stored

@@ -15,12 +15,15 @@ from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import Contrary, StatedText
 from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState
 from mcp_memory.statements.candidate import Candidate
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
 MOST_NOTES = 10_000
+SAYS_MORE = 5
+"""The number of content words from which an older note has something to say besides what is no longer true."""
 MAX_REJECTED = 500
 """The number of your latest rejections with which new candidates are compared."""
 
@@ -74,13 +77,19 @@ def notes_made_of(captured: CapturedMessages, taken_back: TakenBack, index: Inde
     return found
 
 
-def outright_replaced(contrary: Sequence[Contrary]) -> Contrary | None:
-    """Return the older statement that the new statement explicitly rejects; None if there are several."""
+def outright_replaced(contrary: Sequence[Contrary], new: str) -> Contrary | None:
+    """Return the older statement that the new statement explicitly rejects; None if there are several, or if the older
+    note says more than that."""
     found = [one for one in contrary if one[1].outright]
-    return found[0] if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    stated, why = found[0]
+    kept = content_words(f"{new} {why.before} {title_now(stated, why)}")
+    return found[0] if len(content_words(stated.note.text) - kept) < SAYS_MORE else None
 
 
 def title_now(stated: StatedText, why: Contradiction) -> str | None:
     """Return the replaced note's title with the new value, because `We moved it from 8087 to 8090` doesn't name the
     subject."""
-    return stated.note.title.replace(why.before, why.after) if why.after else None
+    has_value = why.after and why.before in stated.note.title
+    return stated.note.title.replace(why.before, why.after or "") if has_value else None

@@ -28,7 +28,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 @dataclass(frozen=True, slots=True)
 class StatedText:
     """A note, its place, and when it was made; `compatible`: the ids of notes that it doesn't replace. An imported note
-    counts as older than the person's own."""
+    is older and newer than none."""
 
     id: NoteId
     path: NotePath
@@ -84,13 +84,14 @@ class StatedTexts:
         yield from filter(None, (_stated(passage.chunk.entry, [passage]) for passage in entries.values()))
 
     def is_older(self, older: StatedText, newer: StatedText) -> bool:
-        """Return whether one statement is older than the other. A general statement doesn't replace a project's. If
-        both have no date, neither is older."""
+        """Return whether one statement is older than another of the same project. If both have no date, neither is
+        older."""
+        if older.is_foreign or newer.is_foreign or older.note.project != newer.note.project:
+            return False
         dates = self.date(older), self.date(newer)
-        first = min(older, newer, key=lambda one: (not one.is_foreign, self.date(one), not one.id, one.id))
-        is_general = older.note.project and not newer.note.project
+        first = min(older, newer, key=lambda one: (self.date(one), not one.id, one.id))
         is_dated = dates != (_LONG_AGO, _LONG_AGO)
-        return first is older and is_dated and older.id != newer.id and not is_general and not older.holds_beside(newer)
+        return first is older and is_dated and older.id != newer.id and not older.holds_beside(newer)
 
     def date(self, stated: StatedText) -> datetime:
         """Return the date of a statement; a future date can't order two statements."""
@@ -115,7 +116,7 @@ def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedText | None
     note = first.note
     marks = [str(mark) for mark in note.meta.get("compatible_with", ())]
     if not note.is_log:
-        own = NoteText(text, note.title, note.kind, note.project)
+        own = NoteText(text, note.title, note.kind, note.project, note.session)
         return StatedText(note.id, note.path, own, note.date, frozenset(marks), note.is_foreign)
     if entry is None or entry_record(note, entry).state is not NoteState.ACTIVE:
         return None

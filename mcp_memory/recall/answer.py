@@ -125,7 +125,7 @@ class RecallAnswerer:
             frame = self._frame("memory", budget_tokens, notices)
             wanted = (ranked.signs.wanting or 0) > 0  # more likely than not
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, wanted=wanted)
-        relevant = await self.current.replace_older(relevant, filters, query, is_prompt=is_prompt)
+        relevant = await self.current.replace_older(relevant, filters, query)
         note = await self.searcher.remark(ranked, filters)
         notices += [f"{NOTE}{note}."] if note else []
         frame = self._frame("memory", budget_tokens, notices)

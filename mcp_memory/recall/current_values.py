@@ -1,23 +1,30 @@
-"""Replace the older of two contradicting notes by the newer one, with a remark on the earlier value."""
+"""Shows the newer of two contradicting notes first, and says beside each what held before or holds now."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from mcp_memory.client.credentials import PERSON
 from mcp_memory.comparison.change_words import HISTORY
+from mcp_memory.comparison.other_value import clipped
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Conflict, Filters, NoteId, NotePath, Passage
-from mcp_memory.recall.excerpts import named, shortened
+from mcp_memory.recall.excerpts import named
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.vault.succession.entry_marks import admits
 
 LOOK_S = 2.0
 FEWEST_MORE = 5
 """The minimum number of content words of an older note that the newer note lacks, besides the contradicted words."""
+MOST_ORDERED_CHARS = 400
+"""The longest passage that is a statement about one subject."""
+LEAST_ASKED = 0.5
+"""The share of the query's words that notes about the same subject have in common with it."""
 UNDATED = "0001-01-01"
 """The day of a note without a date, or with one in the future."""
 
@@ -32,23 +39,34 @@ class CurrentValues:
     """Functions from a note to a remark for the reader, such as what became of the code that it names; empty without a
     remark. They only read values in memory."""
 
-    async def replace_older(
-        self, passages: Sequence[Passage], filters: Filters, query: str, *, is_prompt: bool
-    ) -> list[Passage]:
-        """Return the passages in their order, each older statement replaced by the newest statement that contradicts
-        it. A query about an earlier state gets both. A question, but not a prompt, also gets both if the older
-        statement has more content. An older statement stays if the newer statement is of another project or from after
+    async def replace_older(self, passages: Sequence[Passage], filters: Filters, query: str) -> list[Passage]:
+        """Return the passages in their order, the newer of those about one subject first, and each older statement
+        replaced by the newest statement that contradicts it. Both are shown for a query about an earlier state, or if
+        the older statement has more content. An older statement stays if the newer statement is from after
         `filters.until`. Raises IndexUnavailable."""
-        if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
-            return list(map(self._with_remark, passages))
-        keeps_older = HISTORY.search(query) is not None
-        current = partial(self._current, filters=filters, keeps_older=keeps_older, is_prompt=is_prompt)
+        ordered = _newest_first(passages, content_words(query))
+        if not any(self.conflicts.concerns(passage.shown_id) for passage in ordered):
+            return list(map(self._with_remark, ordered))
+        current = partial(self._current, filters=filters, keeps_older=HISTORY.search(query) is not None)
 
         def look() -> list[Passage]:
-            found = {one.chunk_id: one for passage in passages for one in current(passage)}
+            found = dict[int, Passage]()
+            for passage in ordered:
+                for one in current(passage):
+                    found.setdefault(one.chunk_id, one)
             return list(map(self._with_remark, found.values()))
 
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
+
+    async def marks(self, ids: Sequence[NoteId], filters: Filters) -> Mapping[NoteId, str]:
+        """Return, for each of these notes that is outdated, since when, and what holds now. Raises IndexUnavailable."""
+        found = [conflict for one in ids if (conflict := self.conflicts.newer_of(one))]
+
+        def look() -> dict[NoteId, str]:
+            newest = ((conflict, self._newest(conflict, filters)) for conflict in found)
+            return {conflict.older: _outdated(conflict, newer[0]) for conflict, newer in newest if newer}
+
+        return await in_thread(look, deadline_s=LOOK_S, what="comparing notes") if found else {}
 
     def note_now(self, path: NotePath, filters: Filters) -> tuple[NotePath, str]:
         """Return the note to show in place of this note, and a remark about it for the reader. Reads the index."""
@@ -56,12 +74,12 @@ class CurrentValues:
         if note is None or note.is_log or not self.conflicts.concerns(note.id):
             return path, self.remark_on(note.id) if note else ""
         passages = self.index.passages(path)[:1]
-        current = partial(self._current, filters=filters, keeps_older=False, is_prompt=True)
+        current = partial(self._current, filters=filters, keeps_older=False)
         now = next((one for passage in passages for one in current(passage)), None)
         if now is None:
             return path, self.remark_on(note.id)
         if now.note.is_log:  # a single entry can't take the place of a note
-            return path, f"outdated, not confirmed: {shortened(now.shown_id) or now.shown_id}"
+            return path, f"outdated: now {in_quotes(_statement(now))}"
         return now.note.path, now.remark
 
     def remark_on(self, note_id: NoteId) -> str:
@@ -72,20 +90,15 @@ class CurrentValues:
         remark = self.remark_on(passage.shown_id)
         return replace(passage, remark="; ".join(filter(None, (passage.remark, remark)))) if remark else passage
 
-    def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool, is_prompt: bool) -> Iterator[Passage]:
+    def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)
         newest = self._newest(conflict, filters) if conflict else []
-        says_more = not is_prompt and bool(conflict and newest and _says_more(passage, conflict, newest[0]))
-        if conflict and newest and (keeps_older or says_more):
-            what = f"{named(conflict.before.rstrip('.'))} " if says_more else ""
-            yield replace(passage, remark=f"{what}{_outdated(conflict)}")
         for one in newest or [passage]:
             older = self.conflicts.older_than(one.shown_id)
-            remark = self._remark(older, one, filters) if older else one.remark
-            further = self.conflicts.newer_of(one.shown_id) if newest else None
-            if further and self._newest(further, filters):
-                remark = "; ".join(filter(None, (remark, _outdated(further))))
+            remark = self._remark(older, filters) if older else one.remark
             yield replace(one, remark=remark)
+        if conflict and newest and (keeps_older or _says_more(passage, conflict, newest[0])):
+            yield replace(passage, remark=_outdated(conflict, newest[0]))
 
     def _newest(self, conflict: Conflict, filters: Filters) -> list[Passage]:
         if filters.until and datetime.fromisoformat(conflict.newer_at) >= filters.until:  # a log's note has its day
@@ -94,19 +107,35 @@ class CurrentValues:
         telling = [one for one in found if conflict.after and conflict.after in one.chunk.text]
         return (telling or found)[:1]
 
-    def _remark(self, conflict: Conflict, newer: Passage, filters: Filters) -> str:
+    def _remark(self, conflict: Conflict, filters: Filters) -> str:
         """Return a remark on the older statement; empty if it may not be shown: forgotten since, private, or muted."""
         if not self._told(conflict.older, conflict.older_path, filters):
             return ""
         day = conflict.newer_at[:10]
-        until = "" if day == UNDATED else f", until {day}"
-        source = "the user" if newer.note.source == PERSON else newer.note.source
-        by = f" by {source}" if source else ""
-        return f"before: {named(conflict.before.rstrip('.'))}{until}{by}; not confirmed"
+        return f"before: {named(conflict.before.rstrip('.'))}{'' if day == UNDATED else f', until {day}'}"
 
     def _told(self, note_id: NoteId, path: NotePath, filters: Filters) -> list[Passage]:
         told = replace(filters, path_prefix=None, kinds=None, tags=None, since=None, until=None, foreign=None)
         return [one for one in self.index.passages(path) if one.shown_id == note_id and admits(told, one)]
+
+
+def _newest_first(passages: Sequence[Passage], asked: frozenset[str]) -> list[Passage]:
+    """Return the passages with those about one subject in the order of their dates, in the places that they have. They
+    are short statements of one project with the same words of the query, at least half of them."""
+    alike = defaultdict[object, list[int]](list)
+    for place, passage in enumerate(passages):
+        text = passage.chunk.text
+        if passage.note.date is None or passage.note.is_log or len(text) > MOST_ORDERED_CHARS:
+            continue
+        common = asked & content_words(f"{passage.note.title} {text}")
+        if common and coverage(asked, common) >= LEAST_ASKED:
+            alike[passage.note.project, common].append(place)
+    ordered = list(passages)
+    for places in alike.values():
+        newest = sorted(places, key=lambda place: (str(passages[place].note.date), -place), reverse=True)
+        for place, source in zip(places, newest, strict=True):
+            ordered[place] = passages[source]
+    return ordered
 
 
 def _says_more(older: Passage, conflict: Conflict, newer: Passage) -> bool:
@@ -116,6 +145,12 @@ def _says_more(older: Passage, conflict: Conflict, newer: Passage) -> bool:
     return len(content_words(older.chunk.text) - told) >= FEWEST_MORE
 
 
-def _outdated(conflict: Conflict) -> str:
-    newer = shortened(conflict.newer) or conflict.newer
-    return f"outdated since {conflict.newer_at[:10]}, not confirmed: {newer}"
+def _outdated(conflict: Conflict, newer: Passage) -> str:
+    before = f"{named(conflict.before)} " if conflict.after else ""
+    now = named(conflict.after) if conflict.after else in_quotes(_statement(newer))
+    day = conflict.newer_at[:10]
+    return f"{before}outdated{'' if day == UNDATED else f' since {day}'}: now {now}"
+
+
+def _statement(passage: Passage) -> str:
+    return clipped(" ".join(line for line in passage.chunk.text.split("\n") if line and line[0] not in "#>"))

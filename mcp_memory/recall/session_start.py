@@ -134,7 +134,7 @@ class SessionStart:
             now, remark = self.current.note_now(path, self.wanted)
             is_ours = now == path or self.vault.layout.below_home(now) is not None
             file = self.read(now) if is_ours else self.read(path)
-            remark = remark if is_ours else "outdated, not confirmed"
+            remark = remark if is_ours else "outdated"
         except McpMemoryError:
             return []  # not there, or retired since it was indexed
         if self.private.cover(file.record) or file.record.is_muted_in(self.wanted.project):

@@ -47,12 +47,12 @@ _HIT = _object(
         "date": {"anyOf": [_STRING, {"type": "null"}]},
         "score": {"type": "number", "description": "0 to 1, comparable between queries."},
         "snippet": _STRING,
-        "contradicted_by": _string("A newer note that contradicts this hit; nobody has decided yet."),
+        "outdated": _string("Since when, and what a newer note says instead."),
         "status": _string("active, superseded, archived, expired or candidate."),
         "superseded_by": _string("Id of the active note that replaced it."),
         "explain": {"type": "object"},
     },
-    optional=("contradicted_by", "superseded_by", "explain"),
+    optional=("outdated", "superseded_by", "explain"),
 )
 
 SEARCH_SCHEMA = _object(

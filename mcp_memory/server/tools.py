@@ -223,7 +223,7 @@ def _search_lines(found: Payload) -> Iterator[str]:
         status = "" if hit["status"] == "active" else hit["status"].upper()
         status += f" by {hit['superseded_by']}" if "superseded_by" in hit else ""
         facts = [f"id {hit['id']}", status, hit["date"] or "", _place(hit), hit["kind"]]
-        facts += [f"contradicted by {hit['contradicted_by']}"] if "contradicted_by" in hit else []
+        facts += [hit["outdated"]] if "outdated" in hit else []
         title = [] if in_line(hit["title"]) in in_line(snippet) else [in_quotes(hit["title"])]
         yield f"{number}. {' · '.join([*(in_line(fact) for fact in facts if fact), *title])}"
         yield quoted(snippet if len(snippet) <= SNIPPET_CHARS else f"{snippet[:SNIPPET_CHARS]} …")

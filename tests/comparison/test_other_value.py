@@ -35,6 +35,8 @@ def test_another_port_of_the_same_service() -> None:
             "14 days",
             "30 days",
         ),
+        ("Nous servons 60 couverts.", "Nous servons 45 couverts, 60 était trop ambitieux.", "60", "45"),
+        ("The deck targets 60 fps.", "Back to 30 fps on the deck, 60 is not happening.", "60", "30"),
         ("Der Mantel ist 15 cm dick.", "Der Mantel ist 18 cm dick und nicht 15.", "15 cm", "18 cm"),
     ],
 )
@@ -95,6 +97,18 @@ def test_projects_are_kept_apart_and_notes_without_one_belong_to_all() -> None:
 def test_measurements_in_a_log_are_a_history() -> None:
     one, two = (NoteText(f"First load is {size} kB now.", kind="log") for size in (268, 233))
     assert find_contradiction(one, two) is None
+
+
+def test_of_one_session_only_words_of_change_tell_and_need_no_subject() -> None:
+    parcels = NoteText("We keep parcels for 90 days after delivery.", session="a")
+    said = "180. Hmm wait, legal told me 180 days, not 90."
+    found = find_contradiction(parcels, NoteText(said, session="a"))
+    assert found == Contradiction("90 days", "180 days", outright=True)
+    assert find_contradiction(parcels, NoteText(said, session="b")) is None
+    port = NoteText("The gateway listens on port 8087.", session="a")
+    assert find_contradiction(port, NoteText("The gateway listens on port 8090.", session="a")) is None
+    assert find_contradiction(port, NoteText("The gateway listens on port 8090.", session="b"))
+    assert find_contradiction(port, NoteText("Sorry, the gateway listens on port 8090.", session="a"))
 
 
 def test_words_of_somebody_else_below_a_statement_are_not_compared() -> None:

@@ -217,7 +217,7 @@ async def test_two_that_replaced_one_note_on_two_machines_are_a_conflict_until_o
             "(1 of notes that replaced the same one: both count)" in finding.what for finding in await engine.doctor()
         )
         hits = (await engine.search("red owner")).hits
-        assert hits[0].contradicted_by is None, "both were stored as the newest: only a person can tell"
+        assert hits[0].outdated is None, "both were stored as the newest: only a person can tell"
         await engine.adopt()
         await engine.settle("keep", "RED")
         assert await engine.conflicts() == []

@@ -162,7 +162,7 @@ def _print_hit(hit: dict[str, Any]) -> None:
     heading, snippet = hit["heading"] or hit["title"], hit["snippet"].strip()
     status = None if hit["status"] == "active" else hit["status"]
     status = f"{status} by {short_id(hit['superseded_by'])}" if "superseded_by" in hit else status
-    status = f"contradicted by {short_id(hit['contradicted_by'])}" if "contradicted_by" in hit else status
+    status = hit.get("outdated", status)
     facts = (None if snippet.startswith(heading) else heading, hit["kind"], hit["date"], status)
     about = " · ".join(filter(None, facts))
     ending = "" if hit["id"] == f"path:{hit['path']}" else short_id(hit["id"])

@@ -45,7 +45,7 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
     if NoteState.SUMMARY in filters.states:
         read = partial(hits_not_withheld, result.hits, core.vault, core.index)
         result = replace(result, hits=await in_thread(read, what="reading pages"))
-    result = _with_contradictions(core, await _with_successors(core, result))
+    result = await _with_marks(core, await _with_successors(core, result), filters)
     _count(core, request, query, filters, result)
     reasons = (result.degraded, core.indexing.freshness.describe_lag() or earlier_lag)
     return replace(result, degraded="; ".join(filter(None, reasons)) or None)
@@ -67,10 +67,11 @@ async def _with_successors(core: Core, result: SearchResult) -> SearchResult:
     return replace(result, hits=tuple(hits))
 
 
-def _with_contradictions(core: Core, result: SearchResult) -> SearchResult:
-    """Name the newer note that contradicts each hit."""
-    newer = {hit.id: conflict.newer for hit in result.hits if (conflict := core.indexing.conflicts.newer_of(hit.id))}
-    return replace(result, hits=tuple(replace(hit, contradicted_by=newer.get(hit.id)) for hit in result.hits))
+async def _with_marks(core: Core, result: SearchResult, filters: Filters) -> SearchResult:
+    """Say of each outdated hit what holds now."""
+    marks = await core.recall.answerer.current.marks([hit.id for hit in result.hits], filters)
+    hits = [replace(hit, outdated=marks.get(hit.id)) for hit in result.hits]
+    return replace(result, hits=tuple(hits))
 
 
 def _count(core: Core, request: SearchRequest, query: str, filters: Filters, result: SearchResult) -> None:

@@ -176,7 +176,7 @@ async def append_for_source(core: Core, draft: Draft, supersedes: Place | None =
 
 
 def _text_of(draft: Draft) -> NoteText:
-    return NoteText(draft.content.strip(), draft.title or "", draft.kind.name, draft.project)
+    return NoteText(draft.content.strip(), draft.title or "", draft.kind.name, draft.project, draft.session)
 
 
 async def _write(core: Core, draft: Draft, supersedes: Place | None) -> Receipt:
