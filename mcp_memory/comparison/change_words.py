@@ -10,7 +10,7 @@ from mcp_memory.text.language.word_tables import read_table
 _TABLE = read_table("mcp_memory.comparison", "change_words.toml")
 _OLD, _DOT = r"(?P<old>[^,.;:()—–]{1,60}?)", "\u2024"
 _END = r"(?=[,.;:()—–]|\s+(?:but|and|or|because|since|from|for|with|so|sondern|und|weil|mais|et|sino|y)\b|$)"
-_WITHIN_VALUES = re.compile(r"(?<=\w)[.,:](?=\w)")
+_WITHIN_VALUES = re.compile(r"(?<=\w)[.,:](?=\w)|(?<=\b[DM]r)\.|(?<=\bMrs)\.|(?<=\bProf)\.", re.IGNORECASE)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -29,8 +29,8 @@ def _groups(name: str) -> dict[str, str]:
     return {word: group for group, words in _TABLE[name].items() for word in words.split()}
 
 
-NUMBERS, MONTHS, WEEKDAYS = _rows("numbers"), _rows("months"), _rows("weekdays")
-"""The number that each word means."""
+NUMBERS, MONTHS, WEEKDAYS, SAME_UNITS = map(_rows, ("numbers", "months", "weekdays", "same_units"))
+"""The number that each word means; for units the row of their other names."""
 UNITS, ENVIRONMENTS = _groups("units"), _groups("environments")
 """The group that each word belongs to."""
 TITLES, EMPTY, WEAK, ORDINALS = (_words(name) for name in ("titles", "empty", "weak", "ordinals"))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mcp_memory.comparison.change_words import EVENT, EXCEPT, SWITCHES, WEAK, Rejection
+from mcp_memory.comparison.change_words import CHANGE_VERB, EVENT, EXCEPT, SWITCHES, WEAK, Rejection
 from mcp_memory.comparison.sentence import (
     ParsedSentence,
     are_apart,
@@ -170,7 +170,8 @@ class _Pair:
         return bool(is_past) or are_apart(old, new) or self._two_subjects(old, new)
 
     def _one_subject(self, old: ParsedSentence, new: ParsedSentence) -> bool:
-        said = {token.key for token in old.main if not token.is_value or token.type == "name"}
+        told = (token for token in old.main if not token.is_value or token.type == "name")
+        said = {token.key for token in told if not CHANGE_VERB.match(token.text)}
         known, old_known = new.keys | self._newer.topic, old.keys | self._older.topic
         subject = (said - old.names) or said
         if len(common_keys(said | self._older.topic, known)) < (1 if self._brief else 2) or not _covers(known, subject):
@@ -187,7 +188,7 @@ class _Pair:
         stated = {token.key for token in new.main}
         wanted = [token.type for token in old.tokens if token.type in types]
         for kind in dict.fromkeys([*wanted, *(["name", "identifier"] if len(self._before) <= 2 else [])]):
-            known = [token for token in old.tokens if token.type == kind]
+            known = [token for token in old.tokens if token.type == kind and not old.rejects({token.key})]
             olds = [token for token in known if token.key not in stated]
             nouns = {token.noun for token in known}
             news = [t for t in new.stated if t.type == kind and t.key not in old.keys and t.noun in nouns]
@@ -246,9 +247,8 @@ def _restated(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
         return None
     before, after = olds[0], news[0]
     is_one_property = (before.type, before.noun) == (after.type, after.noun)
-    if not is_one_property or not old.says(before) or not new.says(after):
-        return None
-    return Contradiction(before.text, after.text)
+    is_stated = old.says(before) and new.says(after) and after is new.tokens[-1]
+    return Contradiction(before.text, after.text) if is_one_property and is_stated else None
 
 
 def _word_keys(found: Sequence[Token]) -> set[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from mcp_memory.comparison.change_words import EMPTY, MONTHS, NUMBERS, TITLES, UNITS, WEEKDAYS, normal
+from mcp_memory.comparison.change_words import EMPTY, MONTHS, NUMBERS, SAME_UNITS, TITLES, UNITS, WEEKDAYS, normal
 from mcp_memory.text.language.terms import fold
 from mcp_memory.text.language.word_lists import function_words
 
@@ -101,7 +101,9 @@ class _Reader:
         unit = UNITS.get(following) or UNITS.get(following.removesuffix("s"), "")
         if unit:
             end = self.matches[place + 1].end()
-            key = number if unit in {"money", "percent"} else f"{number} {fold(following)[:3]}"
+            key = (
+                number if unit in {"money", "percent"} else f"{number} {SAME_UNITS.get(following, fold(following)[:3])}"
+            )
             return Token(unit, key, match.start(), end, self.sentence[match.start() : end])
         if self.sentence[: match.start()].endswith(tuple("€$£")):
             return Token("money", number, match.start(), match.end(), match[0])

@@ -34,6 +34,7 @@ from mcp_memory.extraction.replaced_notes import (
     notes_made_of,
     outright_replaced,
     rejected_candidates,
+    states_new_value,
     title_now,
 )
 from mcp_memory.indexing.stated_texts import Contrary
@@ -195,7 +196,7 @@ class CandidateIngest:
         taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
         compare = partial(find_replaced, new, taken_back, self._index, self._core.indexing.conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
-        is_sure = candidate.outright and candidate.score >= SURE
+        is_sure = (candidate.outright and candidate.score >= SURE) or states_new_value(candidate, contrary)
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
         try:
             replaced = None if waits else outright_replaced(contrary, candidate.statement)

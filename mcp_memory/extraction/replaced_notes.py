@@ -14,7 +14,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import Contrary, StatedText
 from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState
-from mcp_memory.statements.candidate import Candidate
+from mcp_memory.statements.candidate import Candidate, Voice
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
@@ -75,6 +75,12 @@ def notes_made_of(captured: CapturedMessages, taken_back: TakenBack, index: Inde
             if any(file == captured.file and at.isdigit() and int(at) in taken_back for file, _, at in places):
                 found.append(note.path)
     return found
+
+
+def states_new_value(candidate: Candidate, contrary: Sequence[Contrary]) -> bool:
+    """Return whether the person states, rather than asks, another value for something in memory."""
+    is_said = candidate.voice is Voice.SAID and not candidate.statement.rstrip().endswith("?")
+    return is_said and any(why.after for _, why in contrary)
 
 
 def outright_replaced(contrary: Sequence[Contrary], new: str) -> Contrary | None:

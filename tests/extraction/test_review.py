@@ -202,6 +202,27 @@ async def test_what_contradicts_stands_beside_and_is_named(world: World):
         assert "contradicts" not in text and "score" not in text and f"supersedes: [{old.id}]" in text
 
 
+@pytest.mark.parametrize(
+    ("said", "counts"),
+    [
+        ("staging's database is on 5455 now", True),
+        ("is staging's database on 5455 now?", False),
+        ("production's database is on 5455 now", False),
+    ],
+)
+async def test_another_value_for_what_is_stored_counts_at_once(world: World, said: str, counts: bool):
+    async with world.engine() as engine:
+        old = await engine.append("We moved staging's database from 5433 to 5440 yesterday.", kind="fact")
+        world.later(days=1)
+        taken = await take(engine, [person(said, at=world.now)])
+        assert bool(taken.active) is counts
+        await engine.sweep()
+        hits = (await engine.search("staging database 5440")).hits
+        assert [hit.outdated for hit in hits if hit.id == old.id] == [
+            "5440 outdated since 2026-11-22: now 5455" if counts else None
+        ]
+
+
 async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: World):
     async with world.engine() as engine:
         (note,) = (await take(engine, TALK)).active

@@ -20,9 +20,8 @@ AGES = ((90, 1.0), (365, 0.9))
 OLD = 0.75
 """The factor for a claim whose newest evidence is older than all AGES: no note shows that it was checked again."""
 
-CONTRADICTS, PERHAPS_OUTDATED = 0.8, 0.5
-"""Factors while a contradiction is undecided: the claim contradicts an older claim, or a newer note perhaps refutes
-it."""
+CONTRADICTS, CONTRADICTED = 0.8, 0.5
+"""Factors while a contradiction is undecided: the claim contradicts an older claim, or a newer note contradicts it."""
 
 ONE_NOTE = counted(1, "note")
 
@@ -101,7 +100,7 @@ class Claim:
         days = (self.as_of - date_of(self.latest.note)).days
         sure *= next((share for most, share in AGES if days <= most), OLD)
         sure *= CONTRADICTS if self.contradicts else 1
-        return round(sure * (PERHAPS_OUTDATED if self.conflict else 1), 2)
+        return round(sure * (CONTRADICTED if self.conflict else 1), 2)
 
     @property
     def why(self) -> str:
@@ -110,7 +109,8 @@ class Claim:
         few = counted(len(self.evidence), "log entry" if all(one.note.is_log for one in self.evidence) else "note")
         parts = [few, f"from {origins} sessions" if origins > 1 else ""]
         parts += ["confirmed" if any(one.note.meta.get("confirmed") for one in self.evidence) else ""]
-        parts += ["contradicts an older one" if self.contradicts else "", "perhaps outdated" if self.conflict else ""]
+        parts += ["contradicts an older one" if self.contradicts else ""]
+        parts += ["contradicted by a newer one" if self.conflict else ""]
         return ", ".join(filter(None, parts))
 
     @property
