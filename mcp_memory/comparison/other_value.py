@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mcp_memory.comparison.change_words import CHANGE_VERB, EVENT, EXCEPT, SWITCHES, WEAK, Rejection
+from mcp_memory.comparison.change_words import CHANGE_VERB, EVENT, EXCEPT, WEAK, Rejection
+from mcp_memory.comparison.same_form import Contradiction, same_form, switched
 from mcp_memory.comparison.sentence import (
     ParsedSentence,
     are_apart,
@@ -20,20 +21,16 @@ from mcp_memory.comparison.sentence import (
 from mcp_memory.comparison.values import COUNTED, MEASURED, Token, common_keys, is_same, tokens
 from mcp_memory.text.language.terms import terms
 
+CLIP_CHARS = 80
 MIN_COVERED = 0.6
 """The minimum share of the older sentence's words that the newer sentence contains when both have the same subject."""
-MOST_DROPPED = 3
-"""The most words of the older sentence that a newer one without further words leaves out."""
-CLIP_CHARS = 80
 
 _SIGN_NEEDED = frozenset({"log", "task", "lesson", "commitment"})
 """Kinds of notes whose statements may differ without a contradiction, unless a word signals a change."""
 _TELLING_CHARS = 3
 """The minimum length of a value that is clear without its subject: port 8087, but not 5."""
-_WORD_TYPES = frozenset({"word", "name"})
 _EACH_ITS_OWN = frozenset({"fix", "idea"})
 """Kinds whose notes each have their own values."""
-_LABEL = re.compile(r"^[^:.,;]{2,40}(?P<colon>:) *(?P<value>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2})(?:[ ,(.;]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +50,6 @@ class NoteText:
     @property
     def terms(self) -> list[str]:
         return terms(f"{self.title}\n{self.text}")
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """The old and new values. `before` quotes the older statement, `after` the newer one if it gives a single value,
-    else None. `outright`: the newer statement explicitly rejects the older value."""
-
-    before: str
-    after: str | None
-    outright: bool = False
-
-    @property
-    def why(self) -> str:
-        if self.after:
-            return f"{self.before} → {self.after}"
-        return f'no longer "{self.before}"' if self.outright else f'the opposite of "{self.before}"'
 
 
 @lru_cache(maxsize=2048)
@@ -152,7 +133,7 @@ class _Pair:
                     continue
                 signs = new.signs - (old.signs - WEAK)
                 found = self._changed(old, new, signs) if signs and self._one_subject(old, new) else None
-                if found or (not needs_sign and (found := _same_form(old, new))):
+                if found or (not needs_sign and (found := same_form(old, new))):
                     return found
         return None
 
@@ -199,77 +180,7 @@ class _Pair:
                 news = news if olds and len(common) > 1 else []
             if news:
                 return Contradiction(_first(olds or known), _first(news))
-        return _switched(old, new)
-
-
-def _same_form(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
-    """Return the difference if the sentences, or their main clauses, differ only in one value or in on and off."""
-    old_label, new_label = _LABEL.match(old.text), _LABEL.match(new.text)
-    if old_label and new_label and old_label["value"] != new_label["value"]:
-        old_subject = {token.key for token in old.between(0, old_label.start("colon"))}
-        new_subject = {token.key for token in new.between(0, new_label.start("colon"))}
-        if old_subject and old_subject == new_subject:
-            return Contradiction(old_label["value"], new_label["value"])
-    if found := _switched(old, new):
-        return found
-    if old.is_event:
-        return None
-    return _one_differs(old, old.main, new.main) or _one_differs(old, old.tokens, new.tokens) or _restated(old, new)
-
-
-def _one_differs(old: ParsedSentence, first: Sequence[Token], second: Sequence[Token]) -> Contradiction | None:
-    old_words, new_words = _word_keys(first), _word_keys(second)
-    common = common_keys(old_words, new_words)
-    if len(common) < 2 or common != old_words or len(new_words) > len(old_words):
-        return None
-    olds, news = _values_only_in(first, second), _values_only_in(second, first)
-    if len(olds) != 1 or len(news) != 1:
-        return None
-    before, after = olds[0], news[0]
-    if before.type != after.type or before.noun != after.noun:
-        return None
-    if before.type not in MEASURED | {"identifier"} or not old.says(before):
-        return None
-    return Contradiction(before.text.strip("`"), after.text.strip("`"))
-
-
-def _restated(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
-    """Return the two values if the newer sentence adds no word, and each sentence gives the same subject one value:
-    `The defence is planned for 20 May`, `The defence is on 12 June`."""
-    old_words, new_words = _word_keys(old.tokens), _word_keys(new.tokens)
-    has_one_subject = old.head and new.head and old.head <= new.keys and new.head <= old.keys
-    if new.is_event or not has_one_subject or not new_words <= old_words:
-        return None
-    if len(old_words) - len(new_words) > MOST_DROPPED:
-        return None
-    olds, news = ([one for one in sentence.stated if one.type in MEASURED | {"date"}] for sentence in (old, new))
-    if len(olds) != 1 or len(news) != 1 or olds[0].key == news[0].key:
-        return None
-    before, after = olds[0], news[0]
-    is_one_property = (before.type, before.noun) == (after.type, after.noun)
-    is_stated = old.says(before) and new.says(after) and after is new.tokens[-1]
-    return Contradiction(before.text, after.text) if is_one_property and is_stated else None
-
-
-def _word_keys(found: Sequence[Token]) -> set[str]:
-    return {token.key for token in found if token.type in _WORD_TYPES}
-
-
-def _values_only_in(found: Sequence[Token], other: Sequence[Token]) -> list[Token]:
-    known = {token.key for token in other}
-    return [token for token in found if token.type not in _WORD_TYPES and token.key not in known]
-
-
-def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
-    """Return the change from `on` to `off`, or back, of a thing that both sentences name in code style."""
-    names = {token.key for token in old.tokens if token.type in {"identifier", "name"}}
-    if not names or not names <= new.keys:
-        return None
-    for one, other in SWITCHES:
-        form = r"\b(?:is|are|stays?|turned|switched|ist|sind|bleibt)(?: now| again| jetzt| nun| wieder)? {}\b"
-        if re.search(form.format(one), old.text) and re.search(form.format(other), new.text):
-            return Contradiction(one, other)
-    return None
+        return switched(old, new)
 
 
 def _new_value(new: ParsedSentence, old: Token, gone: Set[str]) -> str | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from mcp_memory.capture.off_record_turns import TakenBack
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.comparison.comparison import say_the_same
-from mcp_memory.comparison.other_value import Contradiction, NoteText
+from mcp_memory.comparison.other_value import NoteText
+from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_log import FORGETTABLE, CandidateLog
 from mcp_memory.index.base import Index

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from itertools import groupby
 
-from mcp_memory.comparison.other_value import Contradiction, NoteText
+from mcp_memory.comparison.other_value import NoteText
+from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.text.markdown import logs

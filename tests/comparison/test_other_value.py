@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.comparison.other_value import Contradiction, NoteText, find_contradiction
+from mcp_memory.comparison.other_value import NoteText, find_contradiction
+from mcp_memory.comparison.same_form import Contradiction
 
 pytestmark = pytest.mark.fast
 
