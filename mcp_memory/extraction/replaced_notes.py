@@ -97,6 +97,8 @@ def outright_replaced(contrary: Sequence[Contrary], new: str) -> Contrary | None
 
 def title_now(stated: StatedText, why: Contradiction) -> str | None:
     """Return the replaced note's title with the new value, because `We moved it from 8087 to 8090` doesn't name the
-    subject."""
-    has_value = why.after and why.before in stated.note.title
-    return stated.note.title.replace(why.before, why.after or "") if has_value else None
+    subject. A title with both values has a reason that isn't true of the new one."""
+    title = stated.note.title
+    return (
+        title.replace(why.before, why.after) if why.after and why.before in title and why.after not in title else None
+    )

@@ -495,6 +495,16 @@ async def test_what_two_notes_state_or_an_agent_says_replaces_nothing(world: Wor
         assert waiting.id == new and {each["id"] for each in waiting.notes} == {one.id, two.id}
 
 
+async def test_the_reason_for_what_was_dropped_is_no_title_of_what_replaced_it(world: World):
+    async with world.engine() as engine:
+        await take(engine, [person("We decided to use Redis for sessions, because Postgres was too slow.")])
+        world.later(days=1)
+        said = "We decided against Redis after all, sessions stay in Postgres."
+        (new,) = (await take(engine, [person(said, at=world.now)], "t")).active
+        (note,) = [note for note in await engine.notes() if "session" in note.title]
+        assert note.id == new and "slow" not in note.title
+
+
 async def test_a_note_of_yours_is_named_and_not_replaced(world: World):
     world.with_home("").write("notes/port.md", f"---\nid: MINE\ncreated: 2026-11-01\n---\n{PORT}\n".encode())
     async with world.engine() as engine:

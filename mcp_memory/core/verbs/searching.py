@@ -8,7 +8,7 @@ from functools import partial
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import SearchRequest
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
-from mcp_memory.models import Filters, NoteState, SearchResult
+from mcp_memory.models import Filters, Hit, NoteState, SearchResult
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import RETIRED, checked_limit, checked_query, without_commitments
 from mcp_memory.usage.unanswered import UNANSWERED_BELOW
@@ -68,10 +68,15 @@ async def _with_successors(core: Core, result: SearchResult) -> SearchResult:
 
 
 async def _with_marks(core: Core, result: SearchResult, filters: Filters) -> SearchResult:
-    """Say of each outdated hit what holds now."""
+    """Say of each outdated hit what holds now, and put the newer hit before it."""
     marks = await core.recall.answerer.current.marks([hit.id for hit in result.hits], filters)
-    hits = [replace(hit, outdated=marks.get(hit.id)) for hit in result.hits]
-    return replace(result, hits=tuple(hits))
+    marked = [replace(hit, outdated=marks.get(hit.id)) for hit in result.hits]
+    ordered = list[Hit]()
+    for hit in marked:
+        conflict = core.indexing.conflicts.newer_of(hit.id) if hit.outdated else None
+        ahead = [one for one in marked if conflict and one.id == conflict.newer]
+        ordered += [one for one in (*ahead, hit) if one not in ordered]
+    return replace(result, hits=tuple(ordered))
 
 
 def _count(core: Core, request: SearchRequest, query: str, filters: Filters, result: SearchResult) -> None:
