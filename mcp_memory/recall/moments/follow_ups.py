@@ -15,6 +15,9 @@ LAST_SENTENCES, SENTENCE_CHARS = 3, 300
 """The sentences at the end of the answer that are tried, each by itself: among other words, what a sentence is about is
 lost."""
 
+FEWEST_WORDS = 3
+"""The fewest words of such a sentence. A bare value (`cp1252.`, `23:30.`) would find every note that names one."""
+
 RELEVANT = 0.5
 """The least relevance of a passage for a question with its answer, whose words are many: the answer alone would already
 find what it mentions. Without the answer, the bar is a tenth of it."""
@@ -33,7 +36,7 @@ def with_answer(prompt: str, answer: str, wanting: float | None) -> list[str]:
     if not 0 < len(said) <= MOST_WORDS or not _asks(prompt) or wanting is None:
         return []
     points_back = said[0] in WORD_SETS["links"] or not WORD_SETS["pointing"].isdisjoint(said)
-    told = [sentence for sentence in _SENTENCE_END.split(answer) if words(sentence)]
+    told = [sentence for sentence in _SENTENCE_END.split(answer) if len(sentence.split()) >= FEWEST_WORDS]
     latest = told[: -LAST_SENTENCES - 1 : -1] if points_back or wanting > UNLIKELY else []
     return [f"{sentence[-SENTENCE_CHARS:]}\n{prompt}" for sentence in latest]
 
