@@ -1,11 +1,9 @@
 """Resolves agreements: to a proposal of the assistant, or to its question that you answer in a few words."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import log1p
+from dataclasses import dataclass
 
-from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, has_cue, patterns
+from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, REVIEW, has_cue, patterns
 from mcp_memory.statements.proposals import (
     asks_for_a_go_ahead,
     is_own,
@@ -34,9 +32,6 @@ _BUT = re.compile(r"\b(?:but|except|aber|außer|mais|sauf|pero|salvo)\b.*[^\s.!]
 ANTECEDENT = 2
 """The number of last sentences that may name the referent of `it` or `the one`."""
 
-AGREED, LEANS = 0.5, 0.3
-"""The likelihoods from which you agreed, or perhaps agreed."""
-
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
@@ -47,50 +42,6 @@ class Agreement:
     sure: bool
     offered: str
     """The assistant's sentence."""
-    plain: bool = False
-    """The sentence is phrased as a proposal, not as the assistant's next step, so only the rules decide."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """The sentence that a short answer may agree to: the last sentence, or the sentence before a short question about
-    it."""
-
-    sentence: UserSentence
-    is_asked_about: bool
-    context: str
-
-
-def offer(sentence: UserSentence, assistant: str) -> Offer | None:
-    said = assistant_sentences(assistant)
-    if sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS or not said:
-        return None
-    asks = _asks_about_the_last(said)
-    at = len(said) - (2 if asks else 1)
-    if not is_own_proposal(said, at):
-        return None
-    return Offer(said[at], asks, _context(said))
-
-
-def _asks_about_the_last(said: Sequence[UserSentence]) -> bool:
-    return len(said) > 1 and said[-1].is_question and len(said[-1].view.split()) <= MOST_ASKING_WORDS
-
-
-def offer_features(sentence: UserSentence, made: Offer, by_rule: Agreement | None) -> list[float]:
-    """Compute the classifier's features of an offer, in addition to the two sentences."""
-    words = len(made.sentence.view.split())
-    return [
-        float(made.is_asked_about), float(made.sentence.is_question), log1p(len(sentence.view.split())), words / 20,
-        float(by_rule is not None), float(by_rule is not None and by_rule.sure),
-    ]  # fmt: skip
-
-
-def agreed_to(sentence: UserSentence, made: Offer, likely: float, by_rule: Agreement | None) -> Agreement | None:
-    if by_rule and by_rule.sure and by_rule.plain:
-        return by_rule
-    if likely < LEANS or patterns(AGREEMENT)["refuses"].match(sentence.view):
-        return None
-    return _taken_up(sentence, made.sentence, made.context, sure=likely >= AGREED)
 
 
 def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
@@ -118,20 +69,19 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     is_asked = asks and len(content_words(proposal.text)) >= LEAST_ASKED and not found["at_once"].search(proposal.view)
     if not manner and not repeats and not is_plain and not is_asked:
         return None
-    found_sure = bool(manner or repeats or is_asked)
-    taken_up = _taken_up(sentence, proposal, proposal.text, sure=found_sure)
-    is_joint = found["jointly"].search(proposal.view) and (proposal.is_question or is_asked_for)
-    return taken_up and replace(taken_up, plain=bool(is_plain or is_joint))
+    return _taken_up(sentence, proposal, sure=bool(manner or repeats or is_asked))
 
 
-def _taken_up(sentence: UserSentence, proposal: UserSentence, context: str, *, sure: bool) -> Agreement | None:
+def _taken_up(sentence: UserSentence, proposal: UserSentence, *, sure: bool) -> Agreement | None:
+    """Return what was agreed to. A statement that you change, or that is half a question, isn't `sure`."""
     lead = patterns(AGREEMENT)["lead"].match(proposal.view)
     statement = proposal.text[lead.end() if lead else 0 :].strip(" ¿?.!…")
     if not content_words(statement):
         return None
-    statement += f", {but[0]}" if (but := _BUT.search(sentence.text)) else ""
-    quote = f"> Assistant: {context}\n> {sentence.text}"
-    return Agreement(f"{capitalized(statement)}.", quote, sure, proposal.text)
+    but, asks = _BUT.search(sentence.text), patterns(REVIEW)["asks"].search(statement.lower())
+    statement += f", {but[0]}" if but else ""
+    quote = f"> Assistant: {proposal.text}\n> {sentence.text}"
+    return Agreement(f"{capitalized(statement)}.", quote, sure and not but and not asks, proposal.text)
 
 
 def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
@@ -174,12 +124,6 @@ def last_sentences(assistant: str) -> list[str]:
     return [one.text for one in assistant_sentences(assistant)[-ANTECEDENT:]]
 
 
-def _context(said: Sequence[UserSentence]) -> str:
-    """Return the sentences before the end of a message that give context, without reported ones."""
-    last = range(max(0, len(said) - ANTECEDENT - 1), len(said))
-    return " ".join(said[at].text for at in last if is_own(said, at))
-
-
 def leans_on_it(one: SpokenSentence) -> bool:
     """Return, by rule, whether a sentence is unclear without the message that it answers: it contains `it`, `that` or
     `the one`, is short, or answers a question in a few words."""
@@ -211,4 +155,10 @@ def is_mere_agreement(sentence: UserSentence) -> bool:
 
 
 def is_retraction(sentence: UserSentence) -> bool:
-    return not sentence.is_question and patterns(AGREEMENT)["retracts"].match(sentence.view) is not None
+    return not sentence.is_question and retraction_chars(sentence) > 0
+
+
+def retraction_chars(sentence: UserSentence) -> int:
+    """Return the length of the words at the beginning that retract something: `no, scrap that`."""
+    retracts = patterns(AGREEMENT)["retracts"].match(sentence.view)
+    return retracts.end() if retracts else 0

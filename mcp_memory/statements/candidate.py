@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 from ulid import ULID
 
@@ -68,6 +68,14 @@ class Candidate:
     def statement(self) -> str:
         """The text without the quotation below it."""
         return self.text.partition("\n\n> ")[0]
+
+    def payload(self) -> dict[str, Any]:
+        """Return the candidate as plain JSON values."""
+        return {
+            "kind": self.kind.value, "title": self.title, "text": self.text, "score": self.score,
+            "at_once": self.outright, "offset": self.offset, "speaker": self.speaker,
+            "at": self.at.isoformat() if self.at else None,
+        }  # fmt: skip
 
     @classmethod
     def from_message(

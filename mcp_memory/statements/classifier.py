@@ -33,11 +33,10 @@ AT_ONCE = 64
 """The most texts in a call. A model that needs two seconds for a call is treated as hung, and queries run without
 it."""
 
-ONCE, PROPOSED = 0.75, 0.2
+ONCE, PROPOSED = 0.8, 0.5
 """The likelihoods from which a sentence is stored at once, or proposed."""
-PERSONAL, LEANS_ON_IT = 0.5, 0.2
-"""The likelihoods from which a sentence applies to you in every project, or is unclear without the message that it
-answers."""
+PERSONAL = 0.5
+"""The likelihood from which a sentence applies to you in every project."""
 
 ADAPTED_SHARE = 0.3
 """The weight of the adapted model against the first regression. It lets more sentences be stored at equal precision."""
@@ -100,10 +99,6 @@ def in_context(spoken: Sequence[SpokenSentence], embed: Callable[[Sequence[str]]
 def own_states(around: States) -> States:
     """Return the sentence's own part of its states in context."""
     return around[: around.size // 4]
-
-
-def answered_states(around: States) -> States:
-    return around[-around.size // 4 :]
 
 
 def likelihoods(

@@ -12,7 +12,7 @@ from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.word_tables import read_table
 
 _KINDS = (FactKind.NUMBER, FactKind.DATE, FactKind.NAME, FactKind.IDENTIFIER)
-VETO, CUE, AGREEMENT, PROPOSAL = "veto", "cue", "agreement", "proposal"
+VETO, REVIEW, CUE, AGREEMENT, PROPOSAL = "veto", "review", "cue", "agreement", "proposal"
 
 
 @cache
@@ -29,8 +29,9 @@ def is_vetoed(sentence: UserSentence) -> bool:
     return sentence.is_question or any(pattern.search(view) for pattern in vetoes)
 
 
-def is_joke(sentence: UserSentence) -> bool:
-    return patterns(VETO)["joke"].search(sentence.view) is not None
+def is_not_to_be_kept(sentence: UserSentence) -> bool:
+    """Return whether a sentence is a joke, a confidence, or names a secret."""
+    return any(patterns(VETO)[name].search(sentence.view) for name in ("joke", "confided", "secret"))
 
 
 def has_cue(view: str, *names: str) -> bool:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.statements.agreements import (
     Agreement,
-    Offer,
-    agreed_to,
     agreement,
     answered_question,
     choice,
@@ -17,35 +15,38 @@ from mcp_memory.statements.agreements import (
     last_said,
     last_sentences,
     leans_on_it,
-    offer,
-    offer_features,
+    retraction_chars,
 )
 from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, make_title
 from mcp_memory.statements.classifier import (
-    LEANS_ON_IT,
     ONCE,
     PERSONAL,
     PROPOSED,
     SentenceModel,
     States,
-    answered_states,
     in_context,
     likelihood,
     likelihoods,
     own_states,
 )
-from mcp_memory.statements.cues import features, has_cue, is_joke, is_vetoed
+from mcp_memory.statements.corrections import corrected
+from mcp_memory.statements.cues import features, has_cue, is_not_to_be_kept, is_vetoed
 from mcp_memory.statements.language import is_personal
 from mcp_memory.statements.proposals import HasRead
-from mcp_memory.statements.reasons import EXPLAINS, PLAINLY, explains, reason_features
+from mcp_memory.statements.reasons import EXPLAINS, explains, reason_features
+from mcp_memory.statements.self_contained import is_cut_off, is_task, is_worth_proposing, stands_alone
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
-from mcp_memory.statements.statement_rules import Statement, classify, opening_chars
+from mcp_memory.statements.statement_rules import MENTIONED, Statement, classify, opening_chars
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.language.terms import content_words
 
-LIKELY, LEANING = 0.88, 0.45
-"""The scores of sentences that the classifier accepts, or proposes."""
+CORRECTED_WITHIN = 2
+"""The number of your messages after a statement in which you may correct it without naming it."""
+LIKELY, LEANING, UNCLEAR = 0.88, 0.45, 0.4
+"""The scores of sentences that the classifier accepts, or proposes, and of those that are unclear on their own."""
+RANKED, MOST_UNSURE = 0.3, 0.8
+"""The most that the classifier's likelihood adds to the score of a proposal, and the highest score of a proposal."""
 _PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut| y a)|elle|ils|elles|él|ella|ellos)\b")
 _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
 
@@ -70,8 +71,7 @@ class _Judged(SpokenSentence):
 
     @property
     def is_ruled(self) -> bool:
-        outright = self.rule is not None and self.rule.outright and not is_joke(self.sentence)
-        return outright or (self.rule is not None and self.rule.kind is StatementKind.COMMITMENT)
+        return self.rule is not None and (self.rule.outright or self.rule.kind is StatementKind.COMMITMENT)
 
     @property
     def is_statement(self) -> bool:
@@ -91,28 +91,28 @@ def find_statements(
     latest: Candidate | None = None
     reasons = _reasons(spoken)
     explaining = {*reasons.values()}
+    turns = {offset: turn for turn, offset in enumerate(dict.fromkeys(one.message.offset for one in spoken))}
     for number, one in enumerate(spoken):
         if number in explaining:
             continue
         why = spoken[reasons[number]].sentence.text if number in reasons else ""
         before = spoken[number - 1] if -1 in one.beside else None
-        if found := _taken_back(one, latest) or _agreed(one, why) or _stated(one, why, before):
+        if latest and turns[one.message.offset] > turns[latest.offset] + CORRECTED_WITHIN:
+            latest = None
+        found = _taken_back(one, latest) or _corrected(one, latest) or _agreed(one, why) or _stated(one, why, before)
+        if found:
             latest = found
             yield found
 
 
 def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_read: HasRead) -> list[_Judged]:
-    offers = [offer(one.sentence, one.assistant) if one.assistant else None for one in spoken]
-    offered_texts = [made.sentence.text for made in offers if made]
     states = in_context(spoken, model.states) if model else None
     adapted = model.states_in_context(spoken) if model and states is not None else None
-    offered_states = model.states(offered_texts) if model and offered_texts else None
-    of_offers = iter(() if offered_states is None else offered_states)
     found: list[_Judged] = []
-    for number, (one, made) in enumerate(zip(spoken, offers, strict=True)):
-        around, rule = states[number] if states is not None else None, classify(one.sentence)
+    for number, one in enumerate(spoken):
+        around = states[number] if states is not None else None
+        rule = None if is_not_to_be_kept(one.sentence) else classify(one.sentence)
         own = own_states(around) if around is not None else None
-        offered = next(of_offers, None) if made else None
         once = kept = 0.0
         personal = rule is not None and is_personal(rule.kind, one.sentence.text)
         leans = leans_on_it(one)
@@ -120,14 +120,12 @@ def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_r
         if not is_vetoed(one.sentence):
             seen = features(one, rule.score if rule else 0.0)
             once, kept = likelihoods(one.sentence, seen, around, adapted[number] if adapted is not None else None)
-            if own is not None and around is not None:
+            if own is not None:
                 personal = likelihood("person", [*seen, float(personal)], own, view=one.sentence.view) >= PERSONAL
-                if one.answered:
-                    leans = likelihood("leans", [*seen, float(leans)], own, answered_states(around)) >= LEANS_ON_IT
             elif rule is None:
                 view = one.sentence.view
                 personal = has_cue(view, "prefer") and has_cue(view, "i", "you", "about_me")
-            agreed = _agreement(one, made, own, offered)
+            agreed = _agreement(one)
             says_more = agreed is not None and not agreed.sure and once >= ONCE
             if agreed and (says_more or has_read(agreed.offered)):
                 agreed = None
@@ -137,30 +135,22 @@ def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_r
     return found
 
 
-def _agreement(one: SpokenSentence, made: Offer | None, own: States | None, offered: States | None) -> Agreement | None:
+def _agreement(one: SpokenSentence) -> Agreement | None:
     hedges = has_cue(one.sentence.view, "hedge") and not is_mere_agreement(one.sentence)  # `me parece bien`
     if not one.assistant or hedges:
         return None
-    if picked := choice(one.sentence, one.assistant):
-        return picked
-    by_rule = agreement(one.sentence, one.assistant)
-    if made is None or own is None or offered is None:
-        return by_rule
-    likely = likelihood("agreement", offer_features(one.sentence, made, by_rule), own, offered)
-    return agreed_to(one.sentence, made, likely, by_rule)
+    return choice(one.sentence, one.assistant) or agreement(one.sentence, one.assistant)
 
 
 def _reasons(spoken: Sequence[_Judged]) -> dict[int, int]:
-    """Map statements to the neighbours that best explain them. A neighbour that is a statement itself must explain
-    plainly; a sentence with a reason is never a reason."""
+    """Map statements to the neighbours that best explain them. A sentence with a reason is never a reason."""
     likely: list[tuple[float, int, int]] = []
     for number, one in enumerate(spoken):
         for step in reversed(one.beside):
             at, other = number + step, spoken[number + step]
             if _takes_reason(one) and _may_explain(other, one):
                 share = _likely_reason(one, other, is_behind=step > 0)
-                is_apart = other.is_statement or other.sentence.line != one.sentence.line
-                if share >= (PLAINLY if is_apart else EXPLAINS):
+                if share >= EXPLAINS:
                     likely.append((share, number, at))
     found: dict[int, int] = {}
     for _, number, at in sorted(likely, key=lambda each: -each[0]):
@@ -176,8 +166,11 @@ def _takes_reason(one: _Judged) -> bool:
 
 
 def _may_explain(other: _Judged, one: _Judged) -> bool:
-    """Return whether a sentence may be a reason: neither a question nor an equally important statement of its own."""
-    if other.is_ruled or other.sentence.is_question or is_retraction(other.sentence) or other.agreed:
+    """Return whether a sentence may be a reason: neither a joke, a question, a task nor an equally important statement
+    of its own."""
+    if other.is_ruled or is_vetoed(other.sentence) or is_retraction(other.sentence) or other.agreed:
+        return False
+    if is_task(other.sentence.view) or is_cut_off(other.sentence.view):
         return False
     return not other.is_statement or other.once < one.once
 
@@ -199,8 +192,20 @@ def _taken_back(one: _Judged, latest: Candidate | None) -> Candidate | None:
     if not names_it and not content_words(text) & content_words(latest.text):
         return None
     old = latest.text.partition("\n")[0]
-    statement = f"No longer: {old}" if is_bare else f"{_clean(one.sentence)} Instead of: {old}"
-    return _candidate(one, StatementKind.DECISION, LIKELY, f"{statement}\n\n> {text}", latest)
+    rest = "" if is_bare else _sentence(text[retraction_chars(one.sentence) :].strip(" ,.;:!–—-"))
+    return _candidate(one, StatementKind.DECISION, LIKELY, f"No longer: {old} {rest}".strip() + f"\n\n> {text}", latest)
+
+
+def _corrected(one: _Judged, latest: Candidate | None) -> Candidate | None:
+    """Return the latest statement with the value that this sentence corrects. If it doesn't name the old value, the
+    assistant's message between them must be about the statement, too."""
+    if latest is None:
+        return None
+    is_next = one.message.offset == latest.offset or content_words(one.assistant) & content_words(latest.statement)
+    statement = corrected(one.sentence, latest.statement, names_old=not is_next)
+    if statement is None:
+        return None
+    return _candidate(one, latest.kind, latest.score, f"{statement}\n\n> {one.sentence.text}", latest)
 
 
 def _agreed(one: _Judged, reason: str) -> Candidate | None:
@@ -213,27 +218,31 @@ def _agreed(one: _Judged, reason: str) -> Candidate | None:
 
 def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | None:
     rule, view = one.rule, one.sentence.view
-    if is_mere_agreement(one.sentence):
+    is_likely = one.is_ruled or one.once >= ONCE
+    if is_mere_agreement(one.sentence) or not (is_likely or one.kept >= PROPOSED or (rule and one.kept)):
         return None
-    if rule and one.is_ruled:
-        kind, score = _kind(one), rule.score
-    elif one.once >= ONCE:
-        kind, score = _kind(one), LIKELY
-    elif one.kept >= PROPOSED or (rule and one.kept):
-        kind, score = _kind(one), max(LEANING, rule.score if rule else 0.0)
-    else:
-        return None
+    kind, score = _kind(one), max(LIKELY if one.once >= ONCE else LEANING, rule.score if rule else 0.0)
     if kind is StatementKind.COMMITMENT:
         return _candidate(one, kind, score, one.sentence.text)
-    text = _clean(one.sentence, rule.prefix_chars if rule else 0)
-    if before and before.can_be_meant and _PRONOUN.match(view):
+    opening = rule.prefix_chars if rule else 0
+    text, quote = _clean(one.sentence, opening), ""
+    follows = before is not None and before.can_be_meant and _PRONOUN.match(view) is not None
+    if before and follows:
         text, reason = f"{_clean(before.sentence)} {text}", "" if before.sentence.text == reason else reason
-    quote = ""
-    if one.leans:
-        if (question := answered_question(one.sentence, one.assistant)) and not one.repeats:
-            text = f"{question} {text}"
-        elif (said := last_said(one.assistant)) and not one.repeats:
-            quote = f"\n\n> Assistant: {said}\n> {one.sentence.text}"
+    question = answered_question(one.sentence, one.assistant) if one.leans and not one.repeats else None
+    if question:
+        text = f"{question} {text}"
+    elif one.leans and not one.repeats and (said := last_said(one.assistant)):
+        quote = f"\n\n> Assistant: {said}\n> {one.sentence.text}"
+    own = view[max(opening, opening_chars(one.sentence)) :]
+    is_explained = follows or question is not None
+    is_plain = rule is not None and rule.score > MENTIONED
+    is_clear = is_plain or (not quote and stands_alone(own, is_explained=is_explained))
+    if score < LIKELY or not is_clear or not one.is_typed:
+        if not is_worth_proposing(own):
+            return None
+        least = max(LEANING, rule.score if rule else 0.0) if is_clear else UNCLEAR
+        score = round(min(least + RANKED * one.kept, MOST_UNSURE), 2)
     return _candidate(one, kind, score, f"{text} {_sentence(reason)}".strip() + quote)
 
 

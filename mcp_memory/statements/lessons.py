@@ -26,6 +26,11 @@ _ERROR = re.compile(
     r"\b(?:not found|[cC]annot|could not|couldn't|denied|refused|timed out|no such file|failed)\b"
 )
 """Programs report errors in English."""
+_TESTS = re.compile(
+    r"\b(?:pytest|unittest|vitest|jest|tox|rspec|phpunit|ctest|"
+    r"(?:npm|yarn|pnpm|make|cargo|go|mix|rake|mvn|dotnet|gradlew?) (?:run )?test)\b"
+)
+"""Matches a command that runs tests. A test that fails is part of the work, unless you confirm the fix."""
 _VOLATILE = re.compile(r"0x[0-9a-f]+|/\S+|\d+")
 _FENCED = re.compile(r"What worked:\n(```+).*?\n\1", re.DOTALL)
 
@@ -83,7 +88,8 @@ def _follow(trouble: _Trouble, message: TranscriptMessage) -> None:
     if message.tool == trouble.failed.tool and (not before or _is_like(call, before)):
         if call != before or not call:
             trouble.changes += [call] if call else []
-        if trouble.changes or trouble.remedy:  # otherwise the error went away by itself
+        went_away_by_itself = not trouble.changes and not trouble.remedy
+        if not went_away_by_itself and not _TESTS.search(call):
             trouble.succeeded = message
     elif call and (
         not read_action(message.arguments, "", None).only_reads or {"command", "cmd"}.isdisjoint(message.arguments)

@@ -7,9 +7,8 @@ from mcp_memory.statements.cues import has_cue, is_vetoed
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import UserSentence
 
-EXPLAINS, PLAINLY = 0.2, 0.4
-"""The likelihoods from which a sentence explains its neighbour: any sentence, and a sentence that is a statement
-itself. Chosen with weights that hadn't seen the sessions."""
+EXPLAINS = 0.4
+"""The likelihood from which a sentence explains its neighbour."""
 MIN_REASON_WORDS = 4
 _GOES_ON = re.compile(r"(?:now|then|next|jetzt|dann|maintenant|puis|ahora|luego)\b")
 _FOLLOWS = re.compile(r"(?:so|thus|therefore|hence|deshalb|daher|darum|also|donc|alors|así que|por eso)\b(?!,)")

