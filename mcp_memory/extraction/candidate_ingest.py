@@ -1,12 +1,13 @@
-"""Stores the statements of a session that are worth remembering, once. A statement replaces a note only if you say
-outright that the note's content has changed.
+"""Stores the statements of a session that are worth remembering, once.
 
-Outright statements are stored without review unless they are old; other candidates wait in `_inbox/`. Reading the same
-messages again stores nothing: a candidate's id is made from its words and their time, and the log records its outcome.
-A forgotten statement isn't restored by reading it again, but is stored when you make it again.
+A statement replaces a note only if you say outright that the note's content has changed. Outright statements are stored
+without review unless they are old; the best few of the others wait in `_inbox/`. Reading the same messages again stores
+nothing: a candidate's id is made from its words and their time, and the log records its outcome. A forgotten statement
+is only stored when you make it again.
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ from mcp_memory.extraction.replaced_notes import (
     states_new_value,
     title_now,
 )
+from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
 from mcp_memory.indexing.stated_texts import Contrary
 from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
@@ -55,10 +57,6 @@ from mcp_memory.vault.note_file import INBOX
 EXTRACT_S = 60.0
 MAX_UNREVIEWED = 20
 """The most statements stored without review from one stretch of a session, so that no flood reaches every prompt."""
-
-SURE = 0.85
-"""The least score to be stored without review: .95 is what you ask to be remembered, .9 what you state outright, .8 a
-fix that you confirm, .5 a leaning, a promise or a fix that worked, .45 what you mention."""
 
 FRESH = timedelta(days=30)
 """The maximum age of a statement stored without review. It allows for a daemon that was off during a holiday."""
@@ -91,6 +89,7 @@ class CandidateIngest:
         self._log = candidates
         self._near_notes = core.search.near_notes
         self._model = model
+        self._session_notes = SessionNotes(core, candidates)
         self._recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = {}
         """The last messages of the latest sessions, which later messages may answer or retract."""
         self._ingesting = anyio.Lock()
@@ -103,16 +102,34 @@ class CandidateIngest:
             find = partial(notes_made_of, captured, captured.taken_back, self._index, self._vault)
             for path in await in_thread(find, deadline_s=EXTRACT_S, what="looking for what was taken back"):
                 await Eraser(self._core).erase(path, None)
-        embedder = self._core.search.model.at_hand
-        model = SentenceModel(embedder) if embedder else None
-        read = partial(extract_candidates, captured.messages, model, before, captured.material)
-        found = await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
+        found = await self._find(captured, before)
         asked = ModelAnswer()
         if self._config.language_model:
             asked = await ask_model(self._model, captured.messages, self._core.config.summarizer)
+        await self._session_notes.drop_copies(captured, before)
         ends = await self._mark_done(captured)  # they don't need a note of their own
         new = [one for one in (*found, *asked.candidates) if not one.text.casefold().startswith(ends)]
         return replace(await self._ingest(new, captured), problem=asked.problem)
+
+    async def preview(self, captured: CapturedMessages) -> list[Candidate]:
+        """Return the new candidates of these messages that would be stored, at once or for review."""
+        messages, _ = on_record(captured.messages, ReaderContext())
+        found = await self._with_dates(await self._find(replace(captured, messages=messages), ()))
+        new = [one for one in found if not self._log.find(id_of(one, captured))]
+        proposed = sorted((one for one in new if not one.outright), key=lambda one: -one.score)[:MOST_PROPOSALS]
+        return [one for one in new if one.outright or one in proposed]
+
+    async def _find(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> list[Candidate]:
+        embedder = self._core.search.model.at_hand
+        model = SentenceModel(embedder) if embedder else None
+        read = partial(extract_candidates, captured.messages, model, before, captured.material)
+        return await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
+
+    async def _with_dates(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates that are likely enough, promises with their due date."""
+        read = partial(with_due, zone=self._vault.layout.tz, now=self._clock())
+        dated = await in_thread(lambda: [read(one) for one in candidates], deadline_s=EXTRACT_S, what="reading dates")
+        return [candidate for candidate in dated if candidate.score >= self._config.min_score]
 
     def _on_record(self, captured: CapturedMessages) -> tuple[list[TranscriptMessage], CapturedMessages]:
         """Return the earlier messages of the session and the new messages, both without off-the-record parts."""
@@ -145,31 +162,25 @@ class CandidateIngest:
     async def _mark_done(self, captured: CapturedMessages) -> tuple[str, ...]:
         own = captured.project if is_channel(captured.project) else None  # otherwise you may report it in any project
         wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
-        find = partial(kept, captured.messages)
-        ended = await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=EXTRACT_S, what="promises")
-        for note in ended.values():
+        done = await in_thread(lambda: kept(captured.messages, self._index.notes(wanted)), deadline_s=10, what="duties")
+        for note in done.values():
             with suppress(Refused, NotFound):
                 await forget_note(self._core, note.path, None, done=True)
-        return tuple(text.casefold().rstrip(".! ") for text in ended)
+        return tuple(text.casefold().rstrip(".! ") for text in done)
 
     async def _ingest(self, candidates: Sequence[Candidate], captured: CapturedMessages) -> IngestResult:
-        read = partial(with_due, zone=self._vault.layout.tz, now=self._clock())
-        dated = await in_thread(lambda: [read(one) for one in candidates], deadline_s=EXTRACT_S, what="reading dates")
-        wanted = [candidate for candidate in dated if candidate.score >= self._config.min_score]
-        active: list[NoteId] = []
-        waiting: list[NoteId] = []
+        wanted = await self._with_dates(candidates)
+        made = defaultdict[CandidateOutcome, list[NoteId]](list)
         look = partial(rejected_candidates, self._log, self._index, self._vault)
         async with self._ingesting:
             rejected = await in_thread(look, deadline_s=EXTRACT_S, what="reading what was rejected")
             for candidate in wanted:
                 note_id = id_of(candidate, captured)
-                must_wait = len(active) >= MAX_UNREVIEWED
+                must_wait = len(made[CandidateOutcome.ACTIVE]) >= MAX_UNREVIEWED
                 outcome = await self._store(candidate, note_id, captured, rejected, must_wait=must_wait)
-                if outcome is CandidateOutcome.ACTIVE:
-                    active.append(note_id)
-                elif outcome is CandidateOutcome.WAITING:
-                    waiting.append(note_id)
-        return IngestResult(tuple(active), tuple(waiting), len(wanted) - len(active) - len(waiting))
+                made[outcome].append(note_id)
+        active, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
+        return IngestResult(tuple(active), tuple(waiting), len(made[CandidateOutcome.KNOWN]))
 
     async def _store(
         self,
@@ -194,10 +205,14 @@ class CandidateIngest:
             return CandidateOutcome.KNOWN
         new = NoteText(candidate.statement, "", candidate.kind, captured.project, captured.session[:MAX_WORD])
         taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
+        await self._session_notes.drop_proposal(taken_back, captured.session)
         compare = partial(find_replaced, new, taken_back, self._index, self._core.indexing.conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
         is_sure = (candidate.outright and candidate.score >= SURE) or states_new_value(candidate, contrary)
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
+        if waits and not is_sure and not await self._session_notes.make_room(candidate, captured.session):
+            await self._record(note_id, CandidateOutcome.DROPPED, captured)
+            return CandidateOutcome.DROPPED
         try:
             replaced = None if waits else outright_replaced(contrary, candidate.statement)
             draft = self._draft(candidate, note_id, captured, contrary, replaced, waits=waits)
@@ -219,9 +234,8 @@ class CandidateIngest:
         """Return the nearest passages; None if one says the same, or you rejected the candidate."""
         if any(one.rules_out(candidate) for one in rejected):
             return None
-        near = await self._near_notes.nearest(candidate.text, project=captured.project)
-        # The candidate's own log always contains the statement.
-        near = [one for one in near if one.passage.note.path != captured.file]
+        found = await self._near_notes.nearest(candidate.text, project=captured.project)
+        near = [one for one in found if one.passage.note.path != captured.file]  # a log contains its statements
         for one in near:
             if one.compare(candidate.text).says_the_same or same_lesson(candidate.text, one.passage.chunk.text.strip()):
                 return None

@@ -41,6 +41,7 @@ class ExtractRequest:
     messages: str
     client: str = "default"
     project: str | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +105,16 @@ class StatementOperations:
         self._ingest = ingest
 
     async def extract(self, request: ExtractRequest) -> Payload:
-        """Store the statements of these messages that are worth remembering."""
+        """Store the statements of these messages that are worth remembering, or only return them."""
         messages = read_plain(request.messages.encode(), self._core.vault.layout.tz)
         project = None if request.project == ANY_PROJECT else request.project
         captured = CapturedMessages(request.file, request.client, request.session, project, messages)
         paths = self._core.background.capture.service.paths
         with suppress(McpMemoryError):  # no transcript of a client's
             captured = replace(captured, material=partial(read_material, paths, paths.locate_any(request.file)))
+        if request.dry_run:
+            found = await self._ingest.preview(captured)
+            return {"found": [candidate.payload() for candidate in found]}
         return asdict(await self._ingest.ingest(captured))
 
     async def held(self, request: HeldRequest) -> Payload:

@@ -44,7 +44,7 @@ def test_scripts_extract_audit_accept_and_drop(place: Place):
         waiting = said(place, "review")["waiting"]
         assert [each["what"] for each in waiting] == ["candidate", "candidate", "stored"]
         assert waiting[0]["source"] == "codex"
-        done = said(place, "review", "--accept-all-above", "0.5")["done"]
+        done = said(place, "review", "--accept-all-above", "0.7")["done"]
         assert [each["title"] for each in done] == ["I think we should go with DuckDB."]
         dropped = said(place, "review", "--drop", waiting[1]["id"], "--drop", taken["active"][0])["done"]
         assert [each["choice"] for each in dropped] == ["drop", "drop"]
@@ -103,7 +103,7 @@ def test_keys_on_a_terminal(place: Place):
         assert "Traceback" not in typed(place, "review", [INTERRUPT])
         # An unknown key asks again; the decision is dropped, the fact edited, the preference taken back.
         shown = typed(place, "review", "xded", EDITOR=str(editor))
-        for words in ("score 0.50", "stored", "dropped", "accepted", "0 items left"):
+        for words in ("score 0.", "stored", "dropped", "accepted", "0 items left"):
             assert words in shown
         assert "43 minutes" in place.run("search", "export").ok().out
 
@@ -143,3 +143,13 @@ def test_what_is_no_transcript_is_named(tmp_path: Path, data: bytes):
         read_transcript(str(tmp_path / "none.jsonl"), Settings(), lambda _: None)
     with pytest.raises(NotFound):
         read_transcript(str(tmp_path), Settings(), lambda _: None)
+
+
+def test_a_dry_run_says_what_is_stored(place: Place):
+    with place.started():
+        shown = said(place, "sessions", "extract", "talk.jsonl", "--dry-run")["found"]
+        assert said(place, "review")["waiting"] == []
+        taken = said(place, "sessions", "extract", "talk.jsonl")
+        at_once = [each["text"] for each in shown if each["at_once"]]
+        assert (len(at_once), len(shown)) == (len(taken["active"]), len(taken["active"]) + len(taken["waiting"]))
+        assert said(place, "sessions", "extract", "talk.jsonl", "--dry-run")["found"] == []

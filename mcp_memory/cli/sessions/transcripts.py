@@ -109,14 +109,7 @@ def extract(
     mcp-memory sessions extract talk.jsonl --dry-run
     echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory sessions extract talk.jsonl"""
     captured = read_transcript(transcript, cli.settings, cli.projects.label_of)
-    if dry_run:
-        found = extract_candidates(captured.messages)
-        lines = [_line(candidate, "store" if candidate.outright else f"{candidate.score:.2f}") for candidate in found]
-        messages = counted(len(captured.messages), "message")
-        lines.append(f"{counted(len(found), 'candidate')} in {messages}; nothing was stored")
-        cli.show({"found": [_payload(candidate) for candidate in found]}, lines)
-        return
-    result: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "problem": None}
+    result: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "problem": None, "found": []}
     for batch in _batches(captured.messages):
         answer = cli.ask(
             "extract",
@@ -125,10 +118,18 @@ def extract(
             session=session or captured.session,
             project=project or (None if cli.is_without_project else captured.project),
             messages=write_plain(batch),
+            dry_run=dry_run,
         )
-        for name in ("active", "waiting", "known"):
+        for name in ("found",) if dry_run else ("active", "waiting", "known"):
             result[name] += answer[name]
-        result["problem"] = answer["problem"] or result["problem"]
+        result["problem"] = answer.get("problem") or result["problem"]
+    found = result.pop("found")
+    if dry_run:
+        lines = [_line(one, "store" if one["at_once"] else f"{one['score']:.2f}") for one in found]
+        messages = counted(len(captured.messages), "message")
+        lines.append(f"{counted(len(found), 'candidate')} in {messages}; nothing was stored")
+        cli.show({"found": found}, lines)
+        return
     waiting = len(result["waiting"])
     command = ": mcp-memory review" if waiting else ""
     lines = [f"stored: {note}  → mcp-memory undo {note}" for note in result["active"]]
@@ -160,7 +161,7 @@ def audit(cli: CommandContext, transcript: str) -> None:
     uncovered = [item for item, holder in zip(items, holders, strict=True) if not holder]
     lost = [candidate for candidate, holder in audited if not holder]
     payload = [
-        {**_payload(candidate), "held_by": by and {"id": by.id, "path": by.path}, "waiting": bool(by and by.waiting)}
+        {**candidate.payload(), "held_by": by and {"id": by.id, "path": by.path}, "waiting": bool(by and by.waiting)}
         for candidate, by in audited
     ]
     share_lost = len(lost) / len(audited) if audited else 0.0
@@ -225,8 +226,8 @@ def _statement_lines(
     for candidate, holder in audited:
         if holder:
             waits = ", waiting for review" if holder.waiting else ""
-            yield _line(candidate, "held", f"  ({holder.path}{waits})")
-    yield from (_line(candidate, "LOST") for candidate in lost)
+            yield _line(candidate.payload(), "held", f"  ({holder.path}{waits})")
+    yield from (_line(candidate.payload(), "LOST") for candidate in lost)
     if not audited:
         yield "the rules found nothing worth remembering"
     elif lost:
@@ -286,13 +287,5 @@ def _batches(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptM
         yield batch
 
 
-def _payload(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "kind": candidate.kind.value, "title": candidate.title, "text": candidate.text, "score": candidate.score,
-        "at_once": candidate.outright, "offset": candidate.offset, "speaker": candidate.speaker,
-        "at": candidate.at.isoformat() if candidate.at else None,
-    }  # fmt: skip
-
-
-def _line(candidate: Candidate, mark: str, more: str = "") -> str:
-    return f"{mark:<8}{candidate.kind.value:<11}{' '.join(candidate.text.split())[:160]}{more}"
+def _line(candidate: dict[str, Any], mark: str, more: str = "") -> str:
+    return f"{mark:<8}{candidate['kind']:<11}{' '.join(candidate['text'].split())[:160]}{more}"

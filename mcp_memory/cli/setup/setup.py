@@ -124,7 +124,7 @@ def _capture(dialogue: Dialogue, settings: Settings) -> None:
     dialogue.say(
         f"{counted(count, 'session')}, {len(unread):,} to read: {new_bytes / 1e6:,.1f} MB, about {how_long}. "
         f"The text stays on this machine, searchable, without secrets, for {settings.capture.keep_days} days. What you "
-        "stated outright in the last 30 days becomes a note; the rest waits for you: mcp-memory review"
+        "stated outright in the last 30 days becomes a note; a few proposals wait for you: mcp-memory review"
     )
     if not dialogue.agree("Read them?"):
         return

@@ -1,0 +1,99 @@
+"""Limits what extraction leaves of a session: a few proposals, and no copy of what the agent stored itself."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.core.core import Core
+from mcp_memory.core.verbs.forgetting import forget_note
+from mcp_memory.errors import McpMemoryError, NotFound, Refused
+from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
+from mcp_memory.models import NoteId, NotePath, NoteState
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.statements.candidate import Candidate
+from mcp_memory.statements.extractor import appended_texts, is_copy
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.withheld_pages import sources_of
+
+SURE = 0.85
+"""The least score to be stored without review: .95 is what you ask to be remembered, .9 what you state outright, .8 a
+fix that you confirm, .5 a leaning, a promise or a fix that worked, .45 what you mention."""
+MOST_PROPOSALS = 5
+"""The most proposals of a session that wait for review, besides what you state outright."""
+LOOK_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedNote:
+    """A note that was made of a session's statement, in its current state."""
+
+    id: NoteId
+    path: NotePath
+    state: NoteState
+    text: str
+    score: float
+    offset: int
+    """The place of the message in the transcript."""
+
+
+class SessionNotes:
+    """Finds and drops the notes that extraction made of a session. They aren't made again from the same words."""
+
+    def __init__(self, core: Core, log: CandidateLog) -> None:
+        self._core = core
+        self._log = log
+
+    async def make_room(self, candidate: Candidate, session: str) -> bool:
+        """Return whether a proposal may wait; drop the session's weakest proposal for a better one."""
+        extracted = await self._extracted(session)
+        waiting = [one for one in extracted if one.state is NoteState.INBOX and one.score < SURE]
+        if len(waiting) < MOST_PROPOSALS:
+            return True
+        weakest = min(waiting, key=lambda one: one.score)
+        return weakest.score < candidate.score and await self._drop(weakest, session, "better proposals wait")
+
+    async def drop_copies(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> None:
+        """Drop what was extracted from the messages before and the agent has stored itself since."""
+        offsets = {message.offset for message in before}
+        if stored := appended_texts(captured.messages):
+            for note in await self._extracted(captured.session):
+                if note.offset in offsets and is_copy(note.text, stored):
+                    await self._drop(note, captured.session, "the agent stored it itself")
+
+    async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:
+        """Drop a proposal that you have corrected, if it still waits."""
+        for note in await self._extracted(session) if note_id else ():
+            if note.id == note_id and note.state is NoteState.INBOX:
+                await self._drop(note, session, "corrected in the session")
+
+    async def _extracted(self, session: str) -> Sequence[ExtractedNote]:
+        return await in_thread(lambda: self._read_all(session), deadline_s=LOOK_S, what="reading a session's notes")
+
+    def _read_all(self, session: str) -> list[ExtractedNote]:
+        found: list[ExtractedNote] = []
+        known = self._log.with_outcomes({CandidateOutcome.WAITING, *STORED_UNREVIEWED})
+        for entry in known:
+            for note in self._core.index.note_by_id(entry.id) if entry.session == session else ():
+                if note.state in {NoteState.INBOX, NoteState.ACTIVE}:
+                    with suppress(McpMemoryError):  # the note was just moved or removed
+                        file = self._core.vault.read(note.path)
+                        score = frontmatter.parse(file.text).meta.get("score")
+                        number = float(score) if isinstance(score, int | float) else 0.0
+                        statement = file.body.partition("\n\n> ")[0].strip()
+                        at = next((place.rpartition("@")[2] for place in sources_of(file.text)), "")
+                        offset = int(at) if at.isdigit() else -1
+                        found.append(ExtractedNote(note.id, note.path, note.state, statement, number, offset))
+        return found
+
+    async def _drop(self, note: ExtractedNote, session: str, reason: str) -> bool:
+        try:
+            await forget_note(self._core, note.path, None, reason=reason)
+        except (Refused, NotFound):
+            return False
+        record = partial(self._log.record, note.id, CandidateOutcome.DROPPED, session)
+        now = self._core.clock().timestamp()
+        await in_thread(lambda: record(now), deadline_s=LOOK_S, what="recording it")
+        return True

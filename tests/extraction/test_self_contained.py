@@ -1,0 +1,142 @@
+"""What is stored without review is clear on its own and lasts; what the agent stored itself isn't stored again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.extraction.session_notes import MOST_PROPOSALS
+from mcp_memory.models import NoteState
+from mcp_memory.statements.corrections import corrected
+from mcp_memory.statements.extractor import extract_candidates
+from mcp_memory.statements.self_contained import is_worth_proposing, stands_alone
+from mcp_memory.statements.user_sentences import user_sentences
+from mcp_memory.text.conversation.own_words import masked
+from tests.extraction.talks import AT, assistant, person, take, tool
+from tests.support.world import World, paths, records
+
+
+@pytest.mark.parametrize("words", [
+    "deliveries leave the bakery at 4:30", "the night shift hands over in room 12",
+    "unser Mandant zahlt nur per Lastschrift", "les factures partent le 5 de chaque mois",
+    "las facturas salen el día 5", "we ship the game on Steam first", "invoices are numbered per calendar year",
+    "never run terraform apply by hand", "no, the ward clerk approves leave",
+    "write every changelog entry in English", "staging runs on port 5433",
+])  # fmt: skip
+def test_a_statement_with_a_subject_stands_alone(words: str):
+    assert stands_alone(masked(words), is_explained=False)
+
+
+@pytest.mark.parametrize("words", [
+    "take 4:30", "25, only from the second one on", "it goes from 2:45 to 4", "set it to 8 because of the retries",
+    "needs an index on visits and patients", "write docs/retention.md for Tom",
+    "schreib die Mahnungen an alle Mandanten", "the oven in shop 3 just crashed again",
+    "the intern gets a 404 on the staging calendar", "das ist nur für die Praxis",
+    "she would like a fee, 25 or 30 euro, she doesn't know", "liegt auf dem alten Server im Keller",
+    "the second one without the long title", "only try the new oven in shop 3",
+    "die Zeiten sind eingetragen, passt das", "corrige le titre de la page des menus",
+    "arregla el título de la página", "British spelling.. no, American spelling",
+])  # fmt: skip
+def test_what_passes_or_names_no_subject_does_not(words: str):
+    assert not stands_alone(masked(words), is_explained=False)
+
+
+@pytest.mark.parametrize("words", [
+    "Epoch 4 train loss=nan val loss=nan.", "2026/11/12 13:20:11 INFO : Starting rclone", "0 0.81", "Cleanup.",
+    "[remind] ERROR: pingwell 429", "npm error code EBADENGINE", "commit it with the notebook",
+])  # fmt: skip
+def test_output_tasks_and_fragments_are_not_proposed(words: str):
+    assert not is_worth_proposing(masked(words))
+
+
+@pytest.mark.parametrize(("before", "words", "after"), [
+    ("We keep parcels for 90 days.", "wait, legal told me 180 days, not 90", "We keep parcels for 180 days."),
+    ("Die Praxis öffnet um 8:30.", "nein, 9:00, nicht 8:30", "Die Praxis öffnet um 9:00."),
+    ("Quiet hours: nothing between 21 and 8.", "hm make it 20, many are older",
+     "Quiet hours: nothing between 21 and 8. Corrected: make it 20, many are older."),
+    ("The dough rests 12 hours.", "sorry, I mean 14", "The dough rests 12 hours. Corrected: I mean 14."),
+    ("We keep parcels for 90 days.", "the tests took 90 seconds", None),
+    ("We keep parcels for 90 days.", "make it a habit to run the linter", None),
+    ("We keep parcels for 90 days.", "make it 90 days, yes", None),
+    ("Orders go out daily.", "make it 20", None),
+    ("We keep parcels for 90 days.", "is it 180 days, not 90?", None),
+])  # fmt: skip
+def test_a_correction_changes_the_statement_before_it(before: str, words: str, after: str | None):
+    (sentence,) = user_sentences(words)
+    assert corrected(sentence, before, names_old=False) == after
+    assert corrected(sentence, before, names_old=True) in {after, None}
+
+
+QUIET = "From now on no messages go out between 21 and 8."
+
+
+@pytest.mark.parametrize(("answer", "joined"), [
+    ("Messages stop between 21:00 and 8:00 now.", True), ("The second column has 12 characters.", False),
+])  # fmt: skip
+def test_a_short_correction_belongs_to_what_the_assistant_spoke_of(answer: str, joined: bool):
+    found = extract_candidates([person(QUIET, 10), assistant(answer, 20), person("hm make it 20, please", 30)])
+    assert any("Corrected: make it 20" in one.text for one in found) is joined
+    assert (len(found) == 1) and found[0].text.startswith(QUIET)
+
+
+def appended(content: str, offset: int, title: str = "") -> TranscriptMessage:
+    call = tool("stored", offset, name="mcp__memory__memory_append")
+    return replace(call, arguments={"content": content, "title": title})
+
+
+SAID = "From now on the bakery delivers to Malmö on Tuesdays only."
+COPY = "Deliveries of the bakery to Malmö: on Tuesdays only."
+
+
+def test_what_the_agent_stored_is_not_extracted():
+    assert extract_candidates([person(SAID, 10)])
+    assert not extract_candidates([person(SAID, 10), appended(COPY, 20)])
+    assert extract_candidates([person(SAID, 10), appended("The bakery has a new oven.", 20)])
+    failed = replace(appended(COPY, 20), failed=True)
+    assert extract_candidates([person(SAID, 10), failed])
+
+
+@pytest.mark.anyio
+async def test_what_the_agent_stores_later_replaces_the_extracted_note(world: World):
+    async with world.engine() as engine:
+        (note,) = (await take(engine, [person(SAID, 10), assistant("Fine.", 20)])).active
+        await take(engine, [person("and note that down", 30), appended(COPY, 40)])
+        states = {record.id: record.state for record in records(engine)}
+        assert states[note] is NoteState.DELETED
+        again = await take(engine, [person(SAID, 10), assistant("Fine.", 20)])
+        assert again.active == again.waiting == ()
+
+
+PROPOSALS = [
+    "I think we should go with DuckDB for reports.", "Maybe we should drop Python 3.10 in May.",
+    "The export takes 42 minutes at night in Lund.", "Our contract with Globex ends in March 2027.",
+    "The printer in Malmö has 300 dpi on paper.", "The oven in Lund has 14 trays for bread.",
+    "Our clinic in Galway has 12 rooms for visits.",
+]  # fmt: skip
+
+
+@pytest.mark.anyio
+async def test_a_session_leaves_a_few_proposals(world: World):
+    talk = [person(words, 10 * at, AT) for at, words in enumerate(PROPOSALS, 1)]
+    async with world.engine() as engine:
+        await take(engine, talk)
+        waiting = paths(engine, NoteState.INBOX)
+        assert len(waiting) == MOST_PROPOSALS < len(PROPOSALS)
+        assert (await take(engine, talk)).waiting == () and paths(engine, NoteState.INBOX) == waiting
+        await take(engine, talk[:2], session="another")
+        assert paths(engine, NoteState.INBOX) == waiting, "a copy of the session adds nothing"
+
+
+def ran(command: str, text: str, offset: int, *, failed: bool = False) -> TranscriptMessage:
+    return replace(tool(text, offset, failed=failed), arguments={"command": command})
+
+
+@pytest.mark.parametrize(("command", "proposed"), [("cargo test", False), ("cargo build", True)])
+def test_a_test_that_fails_and_then_passes_is_no_lesson(command: str, proposed: bool):
+    talk = [
+        ran(command, "error[E0308]: mismatched types", 10, failed=True), assistant("The id is a string.", 20),
+        ran(command, "ok", 30),
+    ]  # fmt: skip
+    assert bool(extract_candidates(talk)) is proposed
