@@ -33,7 +33,7 @@ NUMBERS, MONTHS, WEEKDAYS, SAME_UNITS = map(_rows, ("numbers", "months", "weekda
 """The number that each word means; for units the row of their other names."""
 UNITS, ENVIRONMENTS = _groups("units"), _groups("environments")
 """The group that each word belongs to."""
-TITLES, EMPTY, WEAK, ORDINALS = (_words(name) for name in ("titles", "empty", "weak", "ordinals"))
+TITLES, EMPTY, WEAK, ORDINALS, BOUNDS = map(_words, ("titles", "empty", "weak", "ordinals", "bounds"))
 OPPOSITES = [frozenset(group.split()) for group in _TABLE["opposites"]]
 SWITCHES = [pair for one, other in _TABLE["switches"].items() for pair in ((one, other), (other, one))]
 EVENT, PARTICIPLE, STATES = _pattern(_TABLE["event"]), _pattern(_TABLE["participle"]), _pattern(_TABLE["states"])
@@ -41,7 +41,7 @@ CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
     _pattern(_TABLE[name]) for name in ("change_verb", "head_ends", "before_name", "clause", "turned_down")
 )
 HISTORY = _pattern(_TABLE["history"])
-EXCEPT = _pattern(_TABLE["except"])
+EXCEPT, TENTATIVE = _pattern(_TABLE["except"]), _pattern(_TABLE["tentative"])
 _CHANGED, _WHEN = _pattern(_TABLE["changed"]), _pattern(_TABLE["when"])
 _REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") for text in _TABLE[name]]
 

@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mcp_memory.comparison.change_words import CHANGE_VERB, EVENT, EXCEPT, WEAK, Rejection
-from mcp_memory.comparison.same_form import Contradiction, same_form, switched
+from mcp_memory.comparison.change_words import CHANGE_VERB, EVENT, EXCEPT, TENTATIVE, WEAK, Rejection
+from mcp_memory.comparison.same_form import Contradiction, same_form, switched, word_keys
 from mcp_memory.comparison.sentence import (
     ParsedSentence,
     are_apart,
@@ -25,6 +25,8 @@ CLIP_CHARS = 80
 MIN_COVERED = 0.6
 """The minimum share of the older sentence's words that the newer sentence contains when both have the same subject."""
 
+LEAST_COMMON = 2
+"""The least number of words that two sentences with different subjects have in common."""
 _SIGN_NEEDED = frozenset({"log", "task", "lesson", "commitment"})
 """Kinds of notes whose statements may differ without a contradiction, unless a word signals a change."""
 _TELLING_CHARS = 3
@@ -72,8 +74,7 @@ class _Pair:
     def __init__(self, older: NoteText, newer: NoteText) -> None:
         self._older, self._newer = older, newer
         self._is_one_session = older.session is not None and older.session == newer.session
-        self._before = parse_statement(older.text, older.title)
-        self._after = parse_statement(newer.text, newer.title)
+        self._before, self._after = _stated(older), _stated(newer)
         self._all_new = newer.topic.union(*(sentence.keys for sentence in self._after))
         self._brief = len(self._before) <= 2 and len(self._after) <= 3
         """Both statements are so short that a single shared word identifies the subject."""
@@ -133,6 +134,7 @@ class _Pair:
                     continue
                 signs = new.signs - (old.signs - WEAK)
                 found = self._changed(old, new, signs) if signs and self._one_subject(old, new) else None
+                found = found or (_both_named(old, new) if signs - WEAK and not needs_sign else None)
                 if found or (not needs_sign and (found := same_form(old, new))):
                     return found
         return None
@@ -178,7 +180,7 @@ class _Pair:
                 news = [token for token in news if token.key not in new.labels]
                 common = common_keys({token.key for token in old.main}, new.keys)
                 news = news if olds and len(common) > 1 else []
-            if news:
+            if news and (olds or signs - WEAK):
                 return Contradiction(_first(olds or known), _first(news))
         return switched(old, new)
 
@@ -186,6 +188,23 @@ class _Pair:
 def _new_value(new: ParsedSentence, old: Token, gone: Set[str]) -> str | None:
     found = [token for token in new.stated if token.type == old.type and token.key not in gone]
     return _first(found) if found else None
+
+
+def _both_named(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
+    """Return the two values if the newer sentence names the old one beside a single other value of its type, and has
+    two words in common: `I changed my mind, answer 404 for unknown parcels, 200 hides problems`."""
+    if len(common_keys(word_keys(old.tokens), new.keys)) < LEAST_COMMON:
+        return None
+    for before in old.tokens:
+        others = [token for token in new.stated if token.type == before.type and token.key not in old.keys]
+        if before.type in MEASURED and before.key in new.keys and len({token.key for token in others}) == 1:
+            return Contradiction(before.text, others[0].text)
+    return None
+
+
+def _stated(note: NoteText) -> list[ParsedSentence]:
+    """Return the sentences that state something, without questions and thoughts: `we could raise it to 30`."""
+    return [sentence for sentence in parse_statement(note.text, note.title) if not TENTATIVE.search(sentence.text)]
 
 
 def _is_among(token: Token, found: Sequence[Token]) -> bool:

@@ -39,7 +39,7 @@ def same_form(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
 
 
 def _one_differs(old: ParsedSentence, first: Sequence[Token], second: Sequence[Token]) -> Contradiction | None:
-    old_words, new_words = _word_keys(first), _word_keys(second)
+    old_words, new_words = word_keys(first), word_keys(second)
     common = common_keys(old_words, new_words)
     if len(common) < 2 or common != old_words or len(new_words) > len(old_words):
         return None
@@ -57,7 +57,7 @@ def _one_differs(old: ParsedSentence, first: Sequence[Token], second: Sequence[T
 def _restated(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
     """Return the two values if the newer sentence adds no word, and each sentence gives the same subject one value:
     `The defence is planned for 20 May`, `The defence is on 12 June`."""
-    old_words, new_words = _word_keys(old.tokens), _word_keys(new.tokens)
+    old_words, new_words = word_keys(old.tokens), word_keys(new.tokens)
     has_one_subject = old.head and new.head and old.head <= new.keys and new.head <= old.keys
     if new.is_event or not has_one_subject or not new_words <= old_words:
         return None
@@ -72,7 +72,7 @@ def _restated(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
     return Contradiction(before.text, after.text) if is_one_property and is_stated else None
 
 
-def _word_keys(found: Sequence[Token]) -> set[str]:
+def word_keys(found: Sequence[Token]) -> set[str]:
     return {token.key for token in found if token.type in _WORD_TYPES}
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from mcp_memory.comparison.change_words import (
     BEFORE_NAME,
+    BOUNDS,
     CHANGE_VERB,
     CLAUSE,
     ENVIRONMENTS,
@@ -143,8 +144,11 @@ def _sentence(text: str) -> ParsedSentence:
 
 def are_apart(old: ParsedSentence, new: ParsedSentence) -> bool:
     """Return whether the sentences name two environments, months, measures, numbers (`Sprint 14`, `Sprint 15`) or
-    opposites (`upload`, `download`), or only one names the second of its kind (`the second printer`)."""
+    opposites (`upload`, `download`), or only one names the second of its kind (`the second printer`) or
+    sets a limit (`below 2 MB`)."""
     if old.environments != new.environments or old.ordinals != new.ordinals:
+        return True
+    if old.words & BOUNDS != new.words & BOUNDS:
         return True
     if any(one and other and not one & other for one, other in ((old.months, new.months), (old.labels, new.labels))):
         return True

@@ -120,7 +120,7 @@ class _Reader:
             return Token("month", f"month {MONTHS[word]}", start, end, text)
         if word in TITLES:
             return None
-        if text.isupper() and not (len(word) == 1 and begins) and word not in EMPTY:
+        if text.isupper() and not (len(word) == 1 and (begins or word == "i")) and word not in EMPTY:
             return Token("name", word, start, end, text)
         if word in self.stop or len(word) == 1:
             return None
