@@ -10,7 +10,7 @@ from mcp_memory.recall.config import PhaseConfig
 from mcp_memory.recall.cutoff import for_prompt
 from mcp_memory.search.confidence import place_of
 from mcp_memory.search.ranking import RankedChunk, RankedList
-from mcp_memory.search.thresholds import UNSURE
+from mcp_memory.search.thresholds import LIKELY, UNSURE
 from mcp_memory.text.language.identifiers import names_known
 from mcp_memory.text.language.terms import STOP_WORDS, fold, words
 from mcp_memory.vault.succession.entry_marks import note_of
@@ -27,8 +27,11 @@ PREFERENCE_FITS = 0.3
 `tests/eval/changes` and a week of another person: it adds one more note to the prompts of two people with projects, and
 both notes belong."""
 
-ANSWERED = 0.5
+ANSWERED = LIKELY
 """The relevance from which the person's own passage answers a prompt."""
+
+ANSWERED_ELSEWHERE = 0.5
+"""The confidence from which foreign passages answer a prompt."""
 
 NAMED = 0.25
 """The least confidence of an answer from which passages with a prompt's exact names (`uint8_t`) are shown. Measured on
@@ -36,10 +39,10 @@ NAMED = 0.25
 ask what the names mean, or are commands."""
 
 UNNAMED = 0.7
-"""The least relevance of a foreign passage that the prompt doesn't name; its answer needs a confidence of `ANSWERED`.
-Generic prompts are close to manuals. Measured on 625 prompts of seven people that need no memory: 200 imported
-documents answer 1 prompt, instead of 19 with the thresholds for own notes. 17 of 18 questions about those documents
-still pass."""
+"""The least relevance of a foreign passage that the prompt doesn't name; its answer needs a confidence of
+`ANSWERED_ELSEWHERE`. Generic prompts are close to manuals. Measured on 625 prompts of seven people that need no memory:
+200 imported documents answer 1 prompt, instead of 19 with the thresholds for own notes. 17 of 18 questions about those
+documents still pass."""
 
 TITLE_WORDS = 2
 """The fewest words of a title that names a source: `Ansible` may be any playbook."""
@@ -106,7 +109,7 @@ def with_foreign(
     ]
     if named or any(chunk.relevance >= ANSWERED for chunk in told):
         return own if told else foreign, [*told, *named]
-    if foreign.confidence >= ANSWERED and (fit := [chunk for chunk in others if chunk.relevance >= UNNAMED]):
+    if foreign.confidence >= ANSWERED_ELSEWHERE and (fit := [chunk for chunk in others if chunk.relevance >= UNNAMED]):
         return foreign, [*fit, *told]
     return own, told
 
