@@ -13,7 +13,7 @@ from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, render, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question, told_once
-from mcp_memory.recall.moments.follow_ups import RELEVANT, with_answer
+from mcp_memory.recall.moments.follow_ups import with_answer
 from mcp_memory.recall.note_reader import NoteReader
 from mcp_memory.recall.prompt_sources import PromptBars, with_foreign
 from mcp_memory.recall.remarks.chain_remarks import remarks_on
@@ -24,6 +24,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.search.searcher import Searcher
+from mcp_memory.search.thresholds import LIKELY
 from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.note_file import MEMORY, NoteFile
@@ -56,6 +57,7 @@ class RecalledText:
     degraded: str | None = None
     confidence: float | None = None  # the confidence of a question's answer
     chunks: Sequence[RankedChunk] = ()  # the passages with their scores
+    unsure: tuple[Passage, ...] = ()  # passages that perhaps help with a prompt, if none probably does
     wanted: bool = False  # whether a prompt probably wants memory that has nothing for it
 
     @property
@@ -116,6 +118,7 @@ class RecallAnswerer:
                 return self.due(budget_tokens, map(due_line, due), COMMITMENTS_TITLE)
         if is_prompt:
             ranked, chosen = await self._fit_for_prompt(query, answered, filters, most, phase, known)
+            chosen = [chunk for chunk in chosen if chunk.relevance >= LIKELY] or chosen
         else:
             ranked = await self.searcher.rank(query, filters=filters, limit=most)
             chosen = for_question(ranked.passages, phase, is_weak=self.searcher.is_weak(ranked))
@@ -126,6 +129,10 @@ class RecallAnswerer:
             wanted = (ranked.signs.wanting or 0) > 0  # more likely than not
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, wanted=wanted)
         relevant = await self.current.replace_older(relevant, filters, query)
+        if is_prompt and not any(chunk.relevance >= LIKELY for chunk in chosen):
+            frame = self._frame("memory", budget_tokens, notices)
+            unsure = tuple(passage for passage in relevant if known is None or not known(passage))
+            return RecalledText(frame, BudgetedText(()), (), ranked.degraded, ranked.confidence, chosen, unsure)
         note = await self.searcher.remark(ranked, filters)
         notices += [f"{NOTE}{note}."] if note else []
         frame = self._frame("memory", budget_tokens, notices)
@@ -168,7 +175,7 @@ class RecallAnswerer:
         if await in_thread(lambda: self.index.count_chunks(others), deadline_s=LOOK_S, what="looking for imports"):
             foreign = await self.searcher.rank(prompt, filters=others, limit=most, is_prompt=True)
             ranked, told = with_foreign(prompt, bars, ranked, told, foreign)
-        higher = PromptBars(replace(phase, least_relevance=RELEVANT), filters.project)
+        higher = PromptBars(replace(phase, least_relevance=LIKELY), filters.project)
         for whole in with_answer(prompt, answered, ranked.signs.wanting):
             other, fit = await self._own_for_prompt(whole, filters, most, higher)
             if best(fit) > best(told):

@@ -24,6 +24,7 @@ from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.own_words import OwnWords
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.remarks.announcements import Announcements, announcement
+from mcp_memory.recall.remarks.pointers import MOST_POINTERS, pointer_line, pointer_mark
 from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import in_thread
@@ -165,11 +166,13 @@ class Briefer:
             )
             if recalled.wanted and may_be_kept and not subagent:
                 self.log.uses.unanswered.add(may_be_kept, wanted.project)
+            recalled = await self._with_pointers(session, recalled, phase.budget_tokens, lasting=lasting)
             room = recalled.frame.room(phase.budget_tokens)
             if line := self.updates.line(session, recalled.passages):
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
-            notes = dict.fromkeys([*(passage.shown_id for passage in recalled.passages), *of_due])
+            shown = (*recalled.passages, *recalled.unsure)
+            notes = dict.fromkeys([*(passage.shown_id for passage in shown), *of_due])
             lasts = recalled.passages if lasting else ()
             briefing = await self._briefing(session, project, recalled, lasts, notes, may_be_kept, "prompt")
             self.updates.mark_seen(session, lasts)
@@ -242,6 +245,25 @@ class Briefer:
             await in_thread(lambda: self.seen.add(session, marks), deadline_s=LOOK_S, what="noting what was shown")
         return recalled, [note for one in heard for note in one.notes]
 
+    async def _with_pointers(
+        self, session: str, recalled: RecalledText, budget_tokens: int, *, lasting: bool
+    ) -> RecalledText:
+        """Add a line that points to the unsure passages, without those that the session was pointed to before."""
+        if not recalled.unsure:
+            return recalled
+
+        def point() -> tuple[Passage, ...]:
+            seen = self.seen.seen_by(session)
+            new = tuple(passage for passage in recalled.unsure if pointer_mark(passage) not in seen)[:MOST_POINTERS]
+            if lasting:
+                self.seen.add(session, map(pointer_mark, new))
+            return new
+
+        new = await in_thread(point, deadline_s=LOOK_S, what="noting what was shown")
+        room = recalled.frame.room(budget_tokens)
+        assembly = with_notice(recalled.assembly, pointer_line(new), room) if new else recalled.assembly
+        return replace(recalled, assembly=assembly, unsure=new)
+
     async def _orders(self, project: str | None) -> RecalledText:
         budget = self.config.phases[SUBAGENT].budget_tokens
         return await self.answerer.orders(self.filters(project=project), budget // 2)
@@ -254,7 +276,7 @@ class Briefer:
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing(degraded=recalled.degraded)
         marks = [mark_of(passage) for passage in passages]
-        given = recalled.passages or passages
+        given = (*recalled.passages, *recalled.unsure) or passages
 
         def record() -> None:
             self.seen.add(session, marks)

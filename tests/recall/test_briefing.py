@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from time import time
 
 import pytest
@@ -26,6 +27,18 @@ async def test_nothing_where_nothing_is_stored_or_wanted(world: World) -> None:
         await engine.append(PORT, kind="fact", project="mill")
         assert await begun(engine, project="other") == ""
         assert await told(engine, "s", "write a haiku about herons") == ""
+
+
+async def test_a_note_that_perhaps_helps_is_pointed_to_once(world: World) -> None:
+    async with world.engine() as engine:
+        for number in range(40):
+            content = f"The staging database listens on port {number}, and more."
+            await engine.append(content, title=f"Port {number}")
+        (line,) = [line for line in (await told(engine, "s", QUESTION)).splitlines() if "Port" in line]
+        pointers = line.removeprefix("Perhaps, by memory_recall: ").split("; ")
+        assert len(pointers) == 3 and all(re.fullmatch(r'[0-9A-Z]{6} "Port \d+"', pointer) for pointer in pointers)
+        again = await told(engine, "s", QUESTION)
+        assert not any(pointer in again for pointer in pointers)
 
 
 async def test_the_start_holds_what_every_session_should_know(world: World) -> None:

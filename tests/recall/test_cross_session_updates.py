@@ -61,9 +61,12 @@ async def test_a_log_entry_and_a_note_that_replaces_another(world: World) -> Non
         await engine.append("The staging database was dumped.", kind="log", title="Dump", source="codex", session="2")
         new = "The staging database listens on port 6000."
         await engine.append(new, kind="fact", supersedes=old.id, source="openclaw")
-        said = await told(engine, MINE, "the staging database: which port, and was it dumped?")
-        line = next(line for line in said.splitlines() if line.startswith(NEW))
-        assert "by codex, session 2" in line and f'"{new}" (2026-11-21, by openclaw)' in line
+        for prompt, named in (
+            ("did anybody dump the database of staging?", "by codex, session 2"),
+            (QUESTION, f'"{new}" (2026-11-21, by openclaw)'),
+        ):
+            said = await told(engine, MINE, prompt)
+            assert named in next(line for line in said.splitlines() if line.startswith(NEW))
 
 
 async def test_a_crowd_is_named_in_part_and_the_budget_holds(world: World) -> None:
@@ -71,8 +74,8 @@ async def test_a_crowd_is_named_in_part_and_the_budget_holds(world: World) -> No
     async with world.engine(recall=RecallConfig()) as engine:
         await begun(engine, MINE)
         for number in range(40):
-            content = f"The staging database listens on port {number}, and more."
-            await engine.append(content, source="codex", session="2")
+            about = "The staging database listens on port" if number < 6 else "A heron nests at mill"
+            await engine.append(f"{about} {number}, and more.", source="codex", session="2")
         said = await told(engine, MINE, QUESTION)
         assert said.count("by codex") == 3 and count_tokens(said) <= budget
 

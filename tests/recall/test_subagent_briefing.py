@@ -53,7 +53,7 @@ async def test_both_stay_within_the_budget(world: World) -> None:
     )
     async with world.engine() as engine:
         for number in range(60):
-            about = "deploys of the ferry timetable to staging" if number % 6 == 0 else f"heron{number}"
+            about = "deploys of the ferry timetable to staging" if number % 20 == 0 else f"heron{number}"
             await engine.append(f"Key {number} opens the {about}. " + f"More{number}. " * 30, kind="fact")
         orders, task = await ordered(engine), await tasked(engine)
         assert "Order 1 " in orders and "Key " in task

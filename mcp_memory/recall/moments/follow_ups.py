@@ -18,10 +18,6 @@ lost."""
 FEWEST_WORDS = 3
 """The fewest words of such a sentence. A bare value (`cp1252.`, `23:30.`) would find every note that names one."""
 
-RELEVANT = 0.5
-"""The least relevance of a passage for a question with its answer, whose words are many: the answer alone would already
-find what it mentions. Without the answer, the bar is a tenth of it."""
-
 UNLIKELY = -2.0
 """The log-odds that a question needs memory, at or below which it must point back: "what's a mutex?" has −3.1, "what's
 the right path?" −.7."""

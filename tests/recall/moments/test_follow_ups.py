@@ -55,7 +55,7 @@ TALKS = [
         [
             ("Ich trage Metamizol für Herrn Kowalczyk ein.", "ist das ok so?", "drug"),
             ("Dr. Weidner muss das unterschreiben.", "wann ist er da?", "doctor"),
-            ("Die Angehörigen fragen nach der Besuchszeit.", "und am wochenende?", "visits"),
+            ("Die Angehörigen fragen nach der Besuchszeit.", "und bis wann ist die?", "visits"),
             ("18 Uhr.", "ist das ok so?", ""),
             ("Ich habe die Besuchszeit eingetragen.", "passt", ""),
             ("Die Bertol-Pumpe ist eingetragen.", "ja, mach weiter", ""),
