@@ -47,7 +47,7 @@ async def test_a_note_that_was_searched_told_edited_filed_shared_and_digested(to
         for question in (CANARY, f"what about {CANARY}?", f"unknown {CANARY} elsewhere"):
             await engine.search(question)
             prompt = {
-                "session": "claude-code/s1",
+                "session": "claude-code/s2",
                 "prompt": f"{question} in the green tea of the shop",
                 "project": "shop",
             }
