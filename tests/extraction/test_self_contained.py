@@ -81,6 +81,13 @@ def test_a_short_correction_belongs_to_what_the_assistant_spoke_of(answer: str, 
     assert (len(found) == 1) and found[0].text.startswith(QUIET)
 
 
+@pytest.mark.parametrize("words", [
+    "leg ihn auf donnerstag 18 uhr, dauerhaft", "move the stand-up to Tuesday for good", "no, first visits are exempt",
+])  # fmt: skip
+def test_what_lasts_is_proposed(words: str):
+    assert is_worth_proposing(masked(words))
+
+
 def appended(content: str, offset: int, title: str = "") -> TranscriptMessage:
     call = tool("stored", offset, name="mcp__memory__memory_append")
     return replace(call, arguments={"content": content, "title": title})
