@@ -278,7 +278,8 @@ class TranscriptRequest:
 class BriefRequest(TranscriptRequest):
     """The text for a session's start, or for its `prompt`, within `within_ms`. `subagent`: the session belongs to a
     sub-agent, and the prompt is its task. `withdrawn`: add which notes shown earlier no longer apply. `due`: only the
-    commitments that are due. `left_off`: at a start, add where the project's last session left off."""
+    commitments that are due. `left_off`: at a start, add where the project's last session left off. `for_person`: at a
+    start, return what was stored without review apart, for the client's message to the person."""
 
     prompt: str | None = None
     project: str | None = None
@@ -288,6 +289,7 @@ class BriefRequest(TranscriptRequest):
     withdrawn: bool = True
     due: bool = False
     left_off: bool = False
+    for_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,11 @@ class ReviewItem:
     notes: Sequence[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
 
     @property
+    def is_open(self) -> bool:
+        """Return whether it counts as waiting: it needs a decision, and isn't stored yet."""
+        return bool(self.choices) and self.what != STORED
+
+    @property
     def projects(self) -> set[str | None]:
         """The project of the item's own file, else the projects of the notes that it is about."""
         return {self.project} if self.path or not self.notes else {note.get("project") for note in self.notes}

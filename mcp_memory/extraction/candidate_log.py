@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, PrivateMarks
+from mcp_memory.models import Filters, NoteId, NoteRecord, PrivateMarks
 from mcp_memory.runtime.json_lines import Facts, JsonLines
 
 
@@ -83,39 +83,22 @@ def _candidate(line: Facts) -> LoggedCandidate | None:
         return None
 
 
-MAX_LINES = 8
-
-ANNOUNCE_S = 86_400.0
-"""The time for which every new session announces a note; after that, only the first session does. A hook's answer may
-have arrived too late to be shown, and if you work with several agents, each of them shows the note."""
-
-
 @dataclass(eq=False, slots=True)
 class Digest:
-    """Announces notes stored without review at session start. For worker threads."""
+    """Announces notes stored without review, once each. For worker threads."""
 
     _index: Index
     _log: CandidateLog
     _clock: Callable[[], datetime]
 
     def announcements(self, project: str | None) -> list[NoteRecord]:
-        """Return at most MAX_LINES notes that a session of this project may see; the rest follow next time."""
-        now = self._clock()
-        filters, since = Filters(project=project, now=now, private=PrivateMarks()), now.timestamp() - ANNOUNCE_S
-        # There is room for a few: unannounced notes first, then the newest.
-        known = sorted(
-            self._log.with_outcomes(STORED_UNREVIEWED),
-            key=lambda entry: (entry.outcome is CandidateOutcome.ANNOUNCED, -entry.at),
-        )
-        fresh = [entry.id for entry in known if entry.outcome is CandidateOutcome.ACTIVE or entry.at > since]
-        return [note for one in fresh for note in self._index.note_by_id(one) if filters.admits(note)][:MAX_LINES]
+        """Return the unannounced notes that a session of this project may see, the newest first."""
+        filters = Filters(project=project, now=self._clock(), private=PrivateMarks())
+        fresh = reversed(self._log.with_outcomes([CandidateOutcome.ACTIVE]))
+        return [note for one in fresh for note in self._index.note_by_id(one.id) if filters.admits(note)]
 
     def mark_announced(self, ids: Sequence[NoteId]) -> None:
         """Record that notes were announced. Raises StorageFailed."""
         for note_id in ids:
             if (known := self._log.find(note_id)) and known.outcome is CandidateOutcome.ACTIVE:
                 self._log.record(note_id, CandidateOutcome.ANNOUNCED, known.session, known.at)
-
-    def waiting(self) -> int:
-        """Count the candidates that wait for review."""
-        return len(self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=10_000))

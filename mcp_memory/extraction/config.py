@@ -25,8 +25,6 @@ class ExtractionConfig:
     separately, within the same limits. Empty for the model of `[summarizer]`."""
     min_score: float = constant(0.4)
     """The least score to be proposed."""
-    review_reminder: int = constant(50)
-    """The number of waiting candidates from which `doctor` reports them."""
 
 
 SECTIONS: Mapping[str, type[Any]] = {"extraction": ExtractionConfig}

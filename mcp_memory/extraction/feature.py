@@ -10,7 +10,7 @@ from mcp_memory.capture.session_reader import CapturedMessages, read_material
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import ErasedText, Feature, NoteCopies, Operation
 from mcp_memory.core.serializers import Payload
-from mcp_memory.errors import IndexUnavailable, McpMemoryError
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.config import ExtractionConfig
@@ -19,7 +19,6 @@ from mcp_memory.extraction.review import Review
 from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
-from mcp_memory.runtime.health import Finding
 from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.summarizers.base import open_summarizer
 from mcp_memory.text.markdown.logs import is_log_path
@@ -59,8 +58,7 @@ def build(core: Core) -> Feature:
         model = open_summarizer(chosen, core.config.state / "reviewer.json")
     candidates = CandidateLog(core.config.state / "candidates.jsonl")
     ingest = CandidateIngest(core, candidates, model)
-    digest = Digest(core.index, candidates, core.clock)
-    core.recall.briefer.announcements.announcers.append(digest)
+    core.recall.briefer.announcements.announcers.append(Digest(core.index, candidates, core.clock))
     if config.automatic:
         core.background.capture.service.listeners.append(ingest.ingest)
     statements = StatementOperations(core, ingest)
@@ -79,22 +77,10 @@ def build(core: Core) -> Feature:
             "held": Operation(HeldRequest, statements.held),
         },
         jobs=[Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs, off=off)],
-        findings=lambda: _long_inbox(digest, config.review_reminder),
         copies=MadeNotes(core),
         reviewers=[Review(core, candidates), ConflictReview(core)],
         close=model.close,
     )
-
-
-def _long_inbox(digest: Digest, least: int) -> Sequence[Finding]:
-    try:
-        waiting = digest.waiting()
-    except IndexUnavailable:
-        return ()  # which is a finding of its own
-    if waiting < least:
-        return ()
-    remedy = "mcp-memory review, or: mcp-memory review --accept-all-above 0.8"
-    return [Finding("info", f"{waiting} candidates from transcripts wait in _inbox/", remedy)]
 
 
 class StatementOperations:

@@ -1,5 +1,6 @@
 """Answers the hooks of a session's start and of a prompt with the text that the agent should know."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import Any
@@ -8,7 +9,7 @@ import anyio
 
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.hooks.hook_call import HookCall, context
-from mcp_memory.hooks.person_message import SHOWN_BY, trouble_of
+from mcp_memory.hooks.person_message import SHOWN_BY, trouble_of, waiting_line
 from mcp_memory.hooks.subagent_answers import answer_subagent_prompt
 from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.pluralize import counted
@@ -22,9 +23,8 @@ LOOK_S = 0.1
 
 
 async def answer_start(call: HookCall) -> bytes:
-    wanted = {**await _wanted(call), "left_off": "left-off" not in call.config.off}
-    briefing = await call.perform("brief", wanted)
-    return context("SessionStart", call.told([briefing]), await _for_person(call, is_start=True))
+    briefing = await call.perform("brief", {**await _wanted(call), **_start_options(call)})
+    return context("SessionStart", call.told([briefing]), await _for_person(call, briefing))
 
 
 async def answer_prompt(call: HookCall) -> bytes:
@@ -36,13 +36,14 @@ async def answer_prompt(call: HookCall) -> bytes:
         return await answer_subagent_prompt(call)
     wanted = await _wanted(call)
     briefings: list[dict[str, Any]] = []
+    start: dict[str, Any] | None = None
     shown = (
         None if call.client in FORGETFUL else await call.owes_start(call.client, given.session, call.facts["project"])
     )
     if shown is not None:
         began = monotonic()
-        briefing = await call.perform("brief", {**wanted, "left_off": "left-off" not in call.config.off})
-        briefings += [briefing] if not shown or not shown.issuperset(briefing["notes"]) else []
+        start = await call.perform("brief", {**wanted, **_start_options(call)})
+        briefings += [start] if not shown or not shown.issuperset(start["notes"]) else []
         call.facts["started"] = True
         wanted["within_ms"] = max(1, call.within_ms - int((monotonic() - began) * 1000))
     wanted |= {"session": session, "prompt": prompt, "lasting": call.client not in FORGETFUL}
@@ -52,7 +53,7 @@ async def answer_prompt(call: HookCall) -> bytes:
     except DeadlineExceeded:
         if not briefings:
             raise
-    return context("UserPromptSubmit", call.told(briefings), await _for_person(call))
+    return context("UserPromptSubmit", call.told(briefings), await _for_person(call, start))
 
 
 async def answer_heartbeat(call: HookCall) -> bytes:
@@ -69,14 +70,21 @@ async def _wanted(call: HookCall) -> dict[str, Any]:
     return {**call.transcript(), "project": project, "within_ms": call.within_ms}
 
 
-async def _for_person(call: HookCall, *, is_start: bool = False) -> str:
-    """Return the person's message: at a session's start, a fault of memory; else, if wanted, the number of notes
-    shown."""
+def _start_options(call: HookCall) -> dict[str, Any]:
+    return {"left_off": "left-off" not in call.config.off, "for_person": call.client in SHOWN_BY}
+
+
+async def _for_person(call: HookCall, start: Mapping[str, Any] | None = None) -> str:
+    """Return the person's message: at a session's start, a fault of memory, else what was stored without review and
+    what waits; then, if wanted, the number of notes shown."""
     if call.client not in SHOWN_BY:
         return ""
     notes = call.facts.get("notes", ())
-    use = f"Memory: {counted(len(notes), 'note')} shown" if notes and call.config.show_use else ""
-    if is_start:
+    lines = [f"Memory: {counted(len(notes), 'note')} shown"] if notes and call.config.show_use else []
+    if start:
         with suppress(McpMemoryError), anyio.move_on_after(LOOK_S):
-            use = trouble_of(await call.perform("status", {})) or use
-    return use
+            status = await call.perform("status", {})
+            if trouble := trouble_of(status):
+                return trouble
+        lines = [start["stored"], waiting_line(start["waiting"]), *lines]
+    return "\n".join(filter(None, lines))

@@ -43,6 +43,11 @@ def trouble_of(status: Mapping[str, Any]) -> str:
     return _line(f"the disk of {status['vault']} is full", "make room") if status["full"] else ""
 
 
+def waiting_line(items: int) -> str:
+    """Return how many items wait for a decision; empty for none."""
+    return f"Memory: {items} {'item waits' if items == 1 else 'items wait'} for you: mcp-memory review" if items else ""
+
+
 def for_person(text: str) -> dict[str, str]:
     """Return the part of a hook's output that shows the message."""
     return {"systemMessage": text} if text else {}

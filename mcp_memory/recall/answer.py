@@ -1,14 +1,14 @@
 """Answer a recall within a token budget: a session's start, whole notes, or the passages that fit a question."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, Passage
+from mcp_memory.models import Filters, NoteId, NotePath, Passage
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, render, with_notice
 from mcp_memory.recall.current_values import CurrentValues
@@ -27,6 +27,7 @@ from mcp_memory.search.searcher import Searcher
 from mcp_memory.search.thresholds import LIKELY
 from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
+from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
 
@@ -213,14 +214,21 @@ class RecallAnswerer:
         read = partial(self.reader.text, path, entry)
         return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading the note")
 
-    async def start(self, filters: Filters, budget_tokens: int, usual_tokens: int | None = None) -> RecalledText:
+    async def start(self, filters: Filters, budget_tokens: int) -> RecalledText:
         """Return the notes that every session should know: standing orders and MEMORY.md, then preferences, decisions,
-        the latest logs and the latest notes, each newest first. `usual_tokens`: see `SessionStart.text`."""
+        the latest logs and the latest notes, each newest first."""
         frame = await in_thread(lambda: self._start_frame(budget_tokens), deadline_s=READ_DEADLINE_S, what="reading")
-        usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
-        read = partial(self._session_start(filters).text, frame.room(budget_tokens), usual)
-        text = await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes")
-        return RecalledText(frame, text)
+        read = partial(self._session_start(filters).text, frame.room(budget_tokens))
+        return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes"))
+
+    async def brief(
+        self, filters: Filters, budget_tokens: int, usual_tokens: int, uses: Mapping[NoteId, NoteUse]
+    ) -> RecalledText:
+        """Return the start that a session gets unasked: see `SessionStart.brief`."""
+        frame = await in_thread(lambda: self._start_frame(budget_tokens), deadline_s=READ_DEADLINE_S, what="reading")
+        rooms = frame.room(budget_tokens), max(0, frame.room(usual_tokens))
+        read = partial(self._session_start(filters).brief, *rooms, uses)
+        return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes"))
 
     async def orders(self, filters: Filters, budget_tokens: int) -> RecalledText:
         """Return the standing orders that apply to this project."""

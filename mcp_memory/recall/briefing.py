@@ -1,7 +1,8 @@
 """Prepare what an agent gets without asking, at the start of a session and with each prompt. A session gets each
 passage once until its context is emptied, and one notice if another session wrote the passage since. The same notes
 give the same text, so that a model's prompt cache works: the text has no time of day, and mentions freshness only for
-stale notes."""
+stale notes. This module is over 300 lines because a session's start, its prompts, its sub-agents and what is due share
+the parts of one class."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
+from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.recall.moments.left_off import where_left_off
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.own_words import OwnWords
@@ -47,11 +49,12 @@ LOOK_S = 5.0
 @dataclass(frozen=True, slots=True)
 class Briefing:
     """A text for an agent, which may be empty; `notes` are the ids of the notes that it quotes. `degraded`: why the
-    search was limited, such as an unloaded model."""
+    search was limited, such as an unloaded model. `stored`: what the person should hear was stored without review."""
 
     text: str = ""
     notes: tuple[NoteId, ...] = ()
     degraded: str | None = None
+    stored: str = ""
 
     @property
     def tokens(self) -> int:
@@ -76,9 +79,12 @@ class Briefer:
     announcements: Announcements
     own_words: OwnWords
 
-    async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
-        """Return the notes that every session should know and, if wanted, a line on the end of the project's last
-        session. The session's context is taken to be empty, so every passage may be shown again. Raises
+    async def start(
+        self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False, for_person: bool = False
+    ) -> Briefing:
+        """Return what every session should know: what is due, if wanted a line on the end of the project's last
+        session, and the notes of `SessionStart.brief`. The session's context is taken to be empty, so every passage may
+        be shown again. `for_person`: name what was stored without review in `stored`, not in the text. Raises
         DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
@@ -87,33 +93,29 @@ class Briefer:
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
             wanted = replace(wanted, project=wanted.project or NO_PROJECT)
-            news = await in_thread(
-                partial(self.announcements.waiting, wanted.project), deadline_s=LOOK_S, what="looking for news"
-            )
-            budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
             due = await self._reminders(session, wanted, TOLD)
             may_tell = replace(wanted, private=self.config.private_marks)
             look = partial(where_left_off, self.answerer.vault, self.index, may_tell, session)
-            last = await in_thread(look, deadline_s=LOOK_S, what="looking at the last session") if left_off else None
-            told = sum(count_tokens(announcement(note, is_quoted=False)) + 1 for note in news)
-            told += sum(count_tokens(one.line) + 1 for one in due) + count_tokens(last or "")
-            recalled = await self.answerer.start(wanted, max(budget - told, budget // 2), max(usual - told, usual // 2))
+            last = await in_thread(look, deadline_s=LOOK_S, what="looking at the last session") if left_off else ""
+            look = partial(self.announcements.waiting, wanted.project)
+            news = await in_thread(look, deadline_s=LOOK_S, what="looking for news")
+            stored = announcement(news)
+            lines = list(filter(None, [last, "" if for_person else stored]))
+            budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
+            told = sum(count_tokens(line) + 1 for line in [*(one.line for one in due), *lines])
+            uses = await in_thread(self.log.uses.read, deadline_s=LOOK_S, what="reading uses")
+            rooms = max(budget - told, budget // 2), max(usual - told, usual // 2)
+            recalled = await self.answerer.brief(wanted, *rooms, uses)
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(told, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
-            notes += of_due
-            named: list[NoteId] = []
-            if last:
-                recalled = replace(recalled, assembly=with_notice(recalled.assembly, last, room))
-            for note in news:
-                line = announcement(note, is_quoted=note.id in notes)
-                longer = with_notice(recalled.assembly, line, room)
-                if longer is not recalled.assembly:
-                    recalled = replace(recalled, assembly=longer)
-                    named.append(note.id)
-            briefing = await self._briefing(session, wanted.project, recalled, passages, notes)
-            await in_thread(partial(self.announcements.mark, named), deadline_s=LOOK_S, what="noting what was shown")
-            return briefing
+            for line in lines:
+                recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
+            briefing = await self._briefing(session, wanted.project, recalled, passages, [*notes, *of_due])
+            if for_person or stored in recalled.assembly.notices:
+                named = [note.id for note in news]
+                await in_thread(partial(self.announcements.mark, named), deadline_s=LOOK_S, what="noting the news")
+            return replace(briefing, stored=stored if for_person else "")
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """Return the notes that every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""
@@ -290,15 +292,15 @@ class Briefer:
         return Briefing(recalled.text, tuple(notes), recalled.degraded)
 
     def _quoted(self, recalled: RecalledText) -> tuple[list[Passage], list[NoteId]]:
-        """Return the passages that the excerpts contain, and the notes of the excerpts."""
-        quoted: dict[NotePath, list[str]] = {}
+        """Return the passages that the excerpts contain or state in a line, and the notes of the excerpts."""
+        quoted: dict[NotePath, list[Excerpt]] = {}
         for excerpt in recalled.assembly.excerpts:
-            quoted.setdefault(excerpt.path, []).append(excerpt.text)
+            quoted.setdefault(excerpt.path, []).append(excerpt)
         passages = [
             passage
-            for path, texts in quoted.items()
+            for path, excerpts in quoted.items()
             for passage in self.index.passages(path)
-            if any(passage.chunk.text.replace("\r\n", "\n") in text for text in texts)
+            if any(excerpt.tells(passage) for excerpt in excerpts)
         ]
         return passages, [note.id for path in quoted if (note := self.index.note(path))]
 

@@ -59,7 +59,7 @@ class RecallConfig:
 
     budget_tokens: int = 2000
     start_budget_tokens: int = 4000
-    start_usual_tokens: int = 400
+    start_usual_tokens: int = 250
     """The usual budget of a session's start, unless standing orders and `MEMORY.md` take more."""
     memory_lines: int = 200
     """The most lines of `MEMORY.md`: above it, dreaming proposes what to move into notes."""

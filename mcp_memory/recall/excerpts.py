@@ -8,6 +8,7 @@ from datetime import time
 
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, PrivateMarks
+from mcp_memory.recall.moments.standing_lines import statement_of
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import coverage
@@ -57,6 +58,8 @@ class Excerpt:
     """The words of the head that replace date and kind on pages made from notes."""
     remark: str = ""
     """The head's remark in brackets, in our words, such as what the note replaces."""
+    is_line: bool = False
+    """Whether the text is one line for which the head is only an id."""
 
     @property
     def path(self) -> NotePath:
@@ -93,12 +96,18 @@ class Excerpt:
 
     @property
     def shown_path(self) -> str:
-        """The note's path, unless the excerpt is the whole note and its id is shown."""
-        return "" if self.short_id and self.is_whole else self.note.path
+        """The note's path, unless the excerpt is a line or the whole note, and its id is shown."""
+        return "" if self.short_id and (self.is_line or self.is_whole) else self.note.path
 
     def quotes(self, passage: Passage) -> bool:
         """Return whether this excerpt, made of passages, contains all of the passage."""
         return self.path == passage.note.path and self.start <= passage.chunk.start and passage.chunk.end <= self.end
+
+    def tells(self, passage: Passage) -> bool:
+        """Return whether this excerpt, made of a whole note, contains all of the passage, or is a line of it."""
+        if self.is_line:
+            return self.text in statement_of(passage.chunk.text)
+        return passage.chunk.text.replace("\r\n", "\n") in self.text
 
     def day_and_time(self) -> tuple[str, str]:
         """Return the day and time of the note or log entry: `2026-11-03` and `13:20`, or empty where unknown."""
@@ -116,6 +125,8 @@ class Excerpt:
         """Return where the text is from: date, kind, project and short id. The path and lines are added if the text
         isn't a whole note or the note has no id, and the title where neither names it. No name in it reads as a
         sentence of ours."""
+        if self.is_line:
+            return self.short_id or named(self.path)
         note, path = self.note, self.shown_path
         day, clock = self.day_and_time()
         kind = "" if note.kind == PLAIN_KIND or f"/{note.kind}/" in f"/{path}" or (note.is_log and path) else note.kind

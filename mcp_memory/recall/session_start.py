@@ -1,7 +1,7 @@
 """Choose the notes for every session's start, so that no part crowds out another part."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, PrivateMarks
-from mcp_memory.recall.context_budget import BudgetedText, fit, length, with_notice
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, PrivateMarks
+from mcp_memory.recall.context_budget import BudgetedText, fit, length, size, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.excerpts import Excerpt, latest_entries, note_excerpts, stretches, without_private_lines
+from mcp_memory.recall.moments.standing_lines import LASTING, StandingLine, choose_lines
 from mcp_memory.text.pluralize import counted
+from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
@@ -25,8 +27,8 @@ CURATED_SHARE, STANDING_SHARES, LOG_SHARE, LATEST_SHARE = 0.4, (0.15, 0.2), 0.15
 """The shares of the room: standing orders and MEMORY.md; each of the standing kinds; the logs of the last days; the
 latest notes. Each part passes its unused room on to the others."""
 
-LEAST_SHARE = 0.4
-"""The share of a usual start that uncurated notes get if the curated part fills it."""
+LINES_SHARE = 0.4
+"""The share of a usual start that lines of other notes get if the curated part fills it."""
 
 MOST_STANDING, MOST_LATEST, MOST_READ = 100, 5, 1000
 _COUNT_CHARS = 32
@@ -62,18 +64,26 @@ class SessionStart:
     wanted: Filters
     current: CurrentValues
 
-    def text(self, room_chars: int, usual_chars: int | None = None) -> BudgetedText:
+    def text(self, room_chars: int) -> BudgetedText:
         """Return standing orders and MEMORY.md, then preferences (or the kinds wanted), decisions, the latest logs and
-        the latest notes, each newest first. No note and no statement appears twice. Beyond `usual_chars`, only standing
-        orders and MEMORY.md appear, with a few of the other notes."""
-        parts = self._parts(room_chars, room_chars if usual_chars is None else usual_chars)
-        rooms = _rooms(parts, room_chars)
-        if usual_chars is not None and sum(rooms) > usual_chars:
-            rest = min(sum(rooms[1:]), max(usual_chars - rooms[0], int(LEAST_SHARE * usual_chars)))
-            rooms[1:] = _rooms(
-                [section._replace(share=section.share / (1 - CURATED_SHARE)) for section in parts[1:]], rest
-            )
-        return _fit_parts(parts, rooms)
+        the latest notes, each newest first. No note and no statement appears twice."""
+        parts = self._parts(room_chars)
+        return _fit_parts(parts, _rooms(parts, room_chars))
+
+    def brief(self, room_chars: int, usual_chars: int, uses: Mapping[NoteId, NoteUse]) -> BudgetedText:
+        """Return standing orders and MEMORY.md, and a line for each other note that every session should know. The
+        lines get the rest of `usual_chars`, or a share of it."""
+        curated = fit(self._curated(), room_chars)
+        known = "\n".join(excerpt.text for excerpt in curated.excerpts)
+        left = max(usual_chars - size(curated), int(LINES_SHARE * usual_chars))
+        left = min(left, room_chars - size(curated))
+        shown = list(curated.excerpts)
+        for line in choose_lines(self._lasting(), uses, known):
+            excerpt = self._line(line)
+            if excerpt and length([excerpt]) <= left:
+                left -= length([excerpt])
+                shown.append(excerpt)
+        return replace(curated, excerpts=tuple(shown))
 
     def orders(self, room_chars: int) -> BudgetedText:
         """Return the standing orders that fit; the others are named."""
@@ -81,21 +91,20 @@ class SessionStart:
 
     def lines_of_memory(self, room_chars: int) -> tuple[int, int]:
         """Return how many lines of MEMORY.md a start has room for, and how many MEMORY.md has."""
-        parts = self._parts(room_chars, room_chars)
+        parts = self._parts(room_chars)
         known = _fit_parts(parts, _rooms(parts, room_chars)).excerpts, parts[0].excerpts
         shown, there = (sum(e.text.count("\n") + 1 for e in excerpts if e.path == MEMORY) for excerpts in known)
         return shown, there
 
-    def _parts(self, room_chars: int, usual_chars: int) -> list[StartSection]:
-        """Read the parts of a start. Each part is read beyond its share of the room, and beyond what a usual start can
-        show."""
+    def _parts(self, room_chars: int) -> list[StartSection]:
+        """Read the parts of a start, each beyond its share of the room."""
         kinds = self.wanted.kinds
         standing = [(kinds, sum(STANDING_SHARES))] if kinds else list(zip(STANDING_KINDS, STANDING_SHARES, strict=True))
         parts: list[tuple[list[NotePath], float, tuple[str, str]]] = [
             ([*self._orders(), MEMORY], CURATED_SHARE, ("standing order", "standing orders")),
-            *((self._stored(wanted), share, _called(wanted)) for wanted, share in standing),
+            *((self._paths(wanted), share, _called(wanted)) for wanted, share in standing),
             (self._logs(), LOG_SHARE, ("log entry", "log entries")),
-            (self._stored(kinds)[:MOST_LATEST], LATEST_SHARE, ("note", "notes")),
+            (self._paths(kinds)[:MOST_LATEST], LATEST_SHARE, ("note", "notes")),
         ]
         seen: set[NotePath] = set()
         stated: set[str] = set()
@@ -104,11 +113,27 @@ class SessionStart:
             new = [path for path in dict.fromkeys(paths) if path not in seen]
             seen.update(new)
             excerpts = list[Excerpt]()
-            while new and (not found or length(excerpts) <= max(usual_chars, share * room_chars)):
+            while new and (not found or length(excerpts) <= room_chars):
                 read, new = new[:_READ_AT_ONCE], new[_READ_AT_ONCE:]
                 excerpts += _unstated((excerpt for path in read for excerpt in self._excerpts(path)), stated)
             found.append(StartSection(excerpts, share, not new, names))
         return found
+
+    def _curated(self) -> list[Excerpt]:
+        return [excerpt for path in [*self._orders(), MEMORY] for excerpt in self._excerpts(path)]
+
+    def _lasting(self) -> Iterator[tuple[NoteRecord, str]]:
+        """Yield the notes that may last, the newest first, each with the beginning of its text."""
+        for note in self._stored(LASTING):
+            for passage in self.index.passages(note.path)[:1]:
+                yield note, passage.chunk.text
+
+    def _line(self, line: StandingLine) -> Excerpt | None:
+        """Return the excerpt that shows the line; None for a note that may not be shown or may be outdated."""
+        found = self._excerpts(line.note.path)[:1]
+        if not found or found[0].path != line.note.path or "outdated" in found[0].remark:
+            return None
+        return replace(found[0], text=line.text, remark="", is_line=True)
 
     def _logs(self) -> list[NotePath]:
         now = self.wanted.now or datetime.now(UTC)
@@ -119,7 +144,7 @@ class SessionStart:
         orders = self.index.notes(replace(self.wanted, kinds=None, always_load=True))
         return sorted(order.path for order in orders if self.vault.provenance.is_standing_order(order))
 
-    def _stored(self, kinds: frozenset[str] | None) -> list[NotePath]:
+    def _stored(self, kinds: frozenset[str] | None) -> list[NoteRecord]:
         """Return the notes of the managed folder, the newest first: a file from elsewhere must not reach every session,
         whatever its kind."""
         wanted = replace(self.wanted, kinds=kinds, foreign=False, path_prefix=self.vault.layout.in_home("") or None)
@@ -127,7 +152,10 @@ class SessionStart:
         found = self.index.notes(wanted, limit=MOST_STANDING if kinds else MOST_READ)
         below_home = self.vault.layout.below_home
         dated = [note for note in found if not note.is_log and (note.date or kinds)]
-        return [note.path for note in dated if below_home(note.path) is not None]
+        return [note for note in dated if below_home(note.path) is not None]
+
+    def _paths(self, kinds: frozenset[str] | None) -> list[NotePath]:
+        return [note.path for note in self._stored(kinds)]
 
     def _excerpts(self, path: NotePath) -> list[Excerpt]:
         try:

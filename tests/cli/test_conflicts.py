@@ -37,7 +37,8 @@ def test_scripts_list_and_decide(place: Place):
         (waiting,) = json.loads(place.run("review", "--json").ok().out)["waiting"]
         assert (waiting["id"], waiting["notes"]) == (listed["id"], [newer, older])
         assert [each["name"] for each in waiting["choices"]] == ["keep", "keep", "both"]
-        assert "1 contradiction between notes" in place.run("doctor").out
+        assert "1 item waiting for your decision" in place.run("doctor").out
+        assert "1 item waiting (mcp-memory review)" in place.run("status").ok().out
         assert "8087 → 8090" in place.run("review", "--conflicts").ok().out
         assert "8087 → 8090" in place.run("review", "--conflicts", "-p", "shop").ok().out
         kept = place.run("review", "--keep", new).ok().out

@@ -146,7 +146,7 @@ async def test_an_agents_log_only_proposes(world: World, source: str) -> None:
         assert len(paths(engine, NoteState.INBOX)) == 1
         for project in ("mill", "other"):
             told = (await engine.brief("next", project=project)).text
-            assert "Stored because" not in told and "Due" not in told
+            assert "Memory stored" not in told and "Due" not in told
 
 
 async def test_an_agents_lines_within_a_persons_entry_stay_the_agents(world: World) -> None:
@@ -164,15 +164,15 @@ async def test_a_log_whose_head_names_an_agent_is_the_agents(world: World) -> No
         assert (await engine.perform("due", {}))["commitments"] == []
 
 
-async def test_what_is_stored_at_once_names_whose_word_it_is(world: World) -> None:
+async def test_what_is_stored_at_once_is_announced(world: World) -> None:
     world.write("memory/2026-11-21.md", "# Saturday\n\n## 10:00\n\nRemind me tomorrow to pay Bo.\n")
     async with world.engine() as engine:
         await engine.run_job("promises")
-        assert "Stored because the person wrote it in a log" in await begun(engine, "a")
+        assert "Memory stored" in await begun(engine, "a")
         await take(engine, [person("Always answer in metric units.", 1)])
-        assert "Stored because the person said so" in await begun(engine, "b")
+        assert "Memory stored" in await begun(engine, "b")
         await take(engine, [assistant("I'd archive rows older than seven days.", 2), person("yes, like that", 3)])
-        assert "Stored because the person agreed to it" in await begun(engine, "c")
+        assert "Memory stored" in await begun(engine, "c")
 
 
 async def test_a_reminder_that_an_agent_stored_names_it(world: World) -> None:

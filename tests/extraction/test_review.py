@@ -12,9 +12,7 @@ from mcp_memory.extraction.candidate_ingest import FRESH, MAX_UNREVIEWED
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import NoteState
-from mcp_memory.recall.config import RecallConfig
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.text.tokens import count_tokens
 from tests.extraction.talks import assistant, ingest, person, take, tool
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import serving
@@ -62,36 +60,34 @@ async def test_a_crash_before_the_register_stores_nothing_twice(world: World):
         (world.state / "candidates.jsonl").write_text('{"id": "cut sho')
     async with world.engine() as engine:
         assert (await take(engine, TALK)).known == 1 and len(paths(engine)) == 2
-        assert "Stored because" in await begun(engine, "next")
+        assert "Memory stored" in await begun(engine, "next")
 
 
-async def test_a_session_that_is_shown_the_note_is_told_its_words_once(world: World):
-    other = "We decided to drop Redis."
+@pytest.mark.parametrize("for_person", [True, False])
+async def test_what_was_stored_is_announced_once_with_the_undo(world: World, for_person: bool):
+    others = "We decided to drop Redis.\nWe decided to use Vault.\nWe decided to keep Jenkins."
     async with world.engine() as engine:
         (note,) = (await take(engine, TALK[:1])).active
-        text = await begun(engine, "next")
-        assert text.count(WISH.rstrip(".")) == 1, "as the note's own words, and not again in the line that tells of it"
-        (told,) = [line for line in text.splitlines() if line.startswith("Stored because")]
-        assert f"mcp-memory undo {note}" in told and "always-answer-in-metric-units.md" in told
-        await take(engine, [person(other, 10)], session="another")
-        text = await begun(engine, "third")
-        assert text.count("drop Redis") == 1 and "we-decided-to-drop-redis.md" in text
+        first = await engine.brief("next", for_person=for_person)
+        where, other = (first.stored, first.text) if for_person else (first.text, first.stored)
+        assert f"to take one back: mcp-memory undo {note[-6:]}" in where and "undo" not in other
+        if not for_person:
+            assert where.index("<<<") < where.index("undo") < where.rindex(">>>"), "words of others stay in their marks"
+        again = await engine.brief("third", for_person=for_person)
+        assert again.stored == "" and "undo" not in again.text and WISH.rstrip(".") in again.text
+        await take(engine, [person(others, 10)], session="another")
+        many = await engine.brief("fourth", for_person=for_person)
+        assert "drop Redis" in (line := many.stored if for_person else many.text) and "mcp-memory undo ID" in line
+    async with world.engine() as engine:
+        assert (await engine.brief("fifth", for_person=for_person)).stored == "", "a restart repeats nothing"
 
 
-@pytest.mark.parametrize("budget", [150, 2000])
-async def test_what_a_full_session_start_leaves_out_is_told_in_one_line(world: World, budget: int):
-    async with world.engine(recall=RecallConfig(start_budget_tokens=budget)) as engine:
-        (note,) = (await take(engine, TALK[:1])).active
-        for number in range(9):
-            world.later(minutes=1)
-            await engine.append(
-                f"Preference number {number} of the person is to have {number} of it.", kind="preference"
-            )
-        text = await begun(engine, "next")
-        (told,) = [line for line in text.splitlines() if line.startswith("Stored because")]
-        assert text.count(WISH.rstrip(".")) == 1 and f"mcp-memory undo {note}" in told
-        assert (WISH.rstrip(".") in told) is (budget == 150), "what is shown above isn't repeated"
-        assert "Preference number 8" in text and count_tokens(text) <= budget
+async def test_an_announcement_names_three_notes_and_counts_the_others(world: World):
+    async with world.engine() as engine:
+        for minute, tool in enumerate(("uv", "Vault", "Jenkins", "Postgres", "Terraform")):
+            await take(engine, [person(f"We decided to use {tool} for the {tool} station.", minute)], session=tool)
+        line = (await engine.brief("next", for_person=True)).stored
+        assert line.count("decided to use") == 3 and "and 2 more (mcp-memory review)" in line
 
 
 async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
@@ -194,7 +190,6 @@ async def test_what_contradicts_stands_beside_and_is_named(world: World):
         assert len(await found(engine, "pip")) == 2, "nothing is superseded silently"
         (seen,) = await engine.inbox()
         assert [each["id"] for each in seen.notes] == [old.id] and seen.what == "stored"
-        assert f"contradicts {old.id}" in await begun(engine, "next")
         await engine.review("replace", new, seen.etag)
         assert await found(engine, "pip") == ["notes/preference/always-use-uv-never-pip.md"]
         assert await engine.inbox() == []
@@ -223,18 +218,9 @@ async def test_another_value_for_what_is_stored_counts_at_once(world: World, sai
         ]
 
 
-async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: World):
+async def test_one_command_takes_it_back(world: World):
     async with world.engine() as engine:
         (note,) = (await take(engine, TALK)).active
-    async with world.engine() as engine:
-        said = await begun(engine, "next")
-        assert f"mcp-memory undo {note}" in said and "Always answer in metric units" in said
-        assert said.index("<<<") < said.index("mcp-memory undo") < said.rindex(">>>"), (
-            "words of others stay in their marks"
-        )
-        assert await begun(engine, "another agent's") == said, "an answer may have come too late"
-        world.later(hours=25)
-        assert "mcp-memory undo" not in await begun(engine, "after that")
         await engine.perform("undo", {"target": note, "sure": True})
         assert await found(engine, "metric units") == [] and "metric" not in await begun(engine, "later")
         assert (await take(engine, TALK)).known == 2
@@ -381,12 +367,14 @@ async def test_no_secret_reaches_the_disk(world: World):
         assert len(paths(engine)) == 1 and not any(token.encode() in data for data in world.files().values())
 
 
-async def test_a_long_inbox_is_a_finding(world: World):
-    async with world.engine(extraction=ExtractionConfig(review_reminder=2)) as engine:
-        await take(engine, [person("I think we should go with DuckDB.")])
-        assert not any("_inbox" in each.what for each in await engine.doctor())
-        await take(engine, [person("Maybe we should drop Python 3.10.")])
-        assert any("2 candidates" in each.what for each in await engine.doctor())
+async def test_what_waits_is_one_number_for_the_doctor_and_the_person(world: World):
+    async with world.engine() as engine:
+        await take(engine, [person(WISH, at=world.now)])
+        assert not any("waiting" in each.what for each in await engine.doctor()), "it is stored already"
+        await take(engine, [person("I think we should go with DuckDB."), person("Maybe we should drop Python 3.10.")])
+        assert any(each.what.startswith("2 items waiting") for each in await engine.doctor())
+        begun = await engine.brief("next", for_person=True)
+        assert begun.waiting == 2 and "waiting" not in begun.text
 
 
 async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_else(world: World, tmp_path):
@@ -445,16 +433,15 @@ async def test_operations_say_what_is_wrong(world: World):
             await engine.review("drop", note.path)
 
 
-async def test_the_newest_is_told_first_and_nothing_twice_before_all_were(world: World):
+async def test_the_newest_is_told_first_and_nothing_twice(world: World):
     rules = [f"Always keep the ledger number {n} in the blue room." for n in range(20)]
     async with world.engine() as engine:
         for at, rule in enumerate(rules):
             await take(engine, [person(rule, at)], f"s{at}")
             world.later(seconds=1)
         first, second = await begun(engine, "a"), await begun(engine, "b")
-        lines = [[line for line in told.splitlines() if "mcp-memory undo" in line] for told in (first, second)]
-        assert "number 19 " in lines[0][0].replace("-", " ")
-        assert lines[0] and lines[1] and not set(lines[0]) & set(lines[1])
+        (line,) = [line for line in first.splitlines() if "mcp-memory undo" in line]
+        assert "number 19 " in line and "17 more" in line and "mcp-memory undo" not in second
 
 
 async def test_a_statement_stands_once_in_a_session_start(world: World):
@@ -463,9 +450,8 @@ async def test_a_statement_stands_once_in_a_session_start(world: World):
     async with world.engine() as engine:
         await engine.append(rule, kind="preference")
         await engine.append(rule, kind="log")
-        await engine.append("The weir was mended today by Ada.", kind="log")
         told = await begun(engine, "a")
-        assert told.count("metric units") == 1 and "weir in winter" in told and "mended today" in told
+        assert told.count("metric units") == 1 and "weir in winter" in told
 
 
 PORT = "The parcel gateway listens on port 8087."
@@ -478,8 +464,7 @@ async def test_an_outright_change_replaces_the_one_note_that_states_the_old_valu
         (new,) = (await take(engine, [said])).active
         assert await found(engine, "8087 gateway") == ["notes/decision/the-parcel-gateway-listens-on-port-8090.md"]
         assert "status: superseded" in world.read(old.path).decode()
-        told = await begun(engine, "next")
-        assert f"undo: mcp-memory undo {new}; in place of {old.id}" in told
+        assert f"mcp-memory undo {new[-6:]}" in await begun(engine, "next")
         await engine.perform("undo", {"target": new, "sure": True})
         assert old.path in await found(engine, "gateway port")
 

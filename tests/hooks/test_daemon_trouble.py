@@ -107,7 +107,7 @@ def test_the_first_prompt_brings_what_the_start_of_its_session_missed(place: Pla
         assert unstarted.prompt("and the sea?") == "", "once"
         for name in ("mill", "weir"):
             (place.root / name / ".git").mkdir(parents=True)
-        place.run("append", "-k", "decision", "-p", "weir", "We open the weir on Mondays.").ok()
+        place.run("append", "-k", "preference", "-p", "weir", "We open the weir on Mondays.").ok()
         heard = replace(heard, cwd=str(place.root / "mill"))
         assert heard.prompt("which colour has the sky?") == "", "memory has nothing of this project"
         for _ in range(2):

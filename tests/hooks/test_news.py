@@ -28,7 +28,7 @@ def test_two_sessions_of_two_clients(served: Place):
     with Wire(running, client="claude-code") as claude:
         claude.tool("memory_forget", {"id": stored["id"]})
         better = "The tide mill at Bohus runs from the ebb at five."
-        claude.tool("memory_append", {"content": better, "kind": "fact", "session": "a1"})
+        claude.tool("memory_append", {"content": better, "kind": "preference", "session": "a1"})
     said = theirs.prompt(QUESTION)
     assert f'{NEW}: "{better}"' in said and "by claude-code, session a1" in said
     late = Session(served, "c3", "openclaw")

@@ -71,11 +71,15 @@ def test_of_many_hooks_one_starts_the_daemon(place: Place, monkeypatch: pytest.M
 def test_a_daemon_that_answers_says_what_is_wrong_with_the_vault(place: Place):
     place.vault.mkdir()
     with place.serving():
-        place.run("append", "-k", "fact", "The heron likes frogs.").ok()
+        place.run("append", "-k", "preference", "The heron likes green frogs.").ok()
         session = Session(place, "s")
         assert told(session, "session-start") == ""
         use = {"MCP_MEMORY_HOOKS_SHOW_USE": "true"}
         assert told(session, "session-start", **use) == "Memory: 1 note shown"
+        (place.vault / "_inbox").mkdir()
+        (place.vault / "_inbox/oil.md").write_text("---\nkind: fact\n---\nThe weir is oiled in May.\n")
+        waits = "Memory: 1 item waits for you: mcp-memory review"
+        eventually(lambda: told(session, "session-start") == waits)  # a busy machine counts too late
         place.vault.rename(place.root / "elsewhere")
         place.run("doctor", "--reindex")
         line = told(session, "session-start")

@@ -19,6 +19,8 @@ from tests.support.world import World, paths
 pytestmark = pytest.mark.anyio
 
 SOON = 30.0
+RULE = "The nightly dump of the staging database must never leave the office network."
+ASKED = "where may the dump of the staging database go"
 
 
 async def test_nothing_where_nothing_is_stored_or_wanted(world: World) -> None:
@@ -49,23 +51,22 @@ async def test_the_start_holds_what_every_session_should_know(world: World) -> N
         await engine.append("Send the plans to Bertil.", kind="commitment", due="2026-11-23")
         await engine.append("Renew the domain.", kind="commitment", due="2026-12-22")
         await engine.append("Fixed the pump.", kind="log")
-        await engine.append("Only of the mill.", kind="preference", project="mill")
+        await engine.append("Writes flour only of the mill in reports.", kind="preference", project="mill")
         world.later(days=1)
         said = await begun(engine, project="other")
         order = [
             "A standing order",
             "Curated words",
             "Likes short",
-            "the pump",
             'Due tomorrow: "Send the plans to Bertil',
         ]
         assert [said.index(words) for words in order] == sorted(said.index(words) for words in order)
-        assert "domain" not in said and "of the mill" not in said
+        assert all(words not in said for words in ("domain", "of the mill", "the pump"))
         assert "domain" not in await engine.recall() and "plans to Bertil" not in await engine.recall()
         assert "of the mill" in await begun(engine, project="mill")
         elsewhere = await begun(engine, project=None)
         assert "Likes short" in elsewhere and "of the mill" not in elsewhere, "outside of all projects"
-        assert "of the mill" in await told(engine, "elsewhere", "What is only of the mill?", project=None)
+        assert "of the mill" in await told(engine, "elsewhere", "What is in reports only of the mill?", project=None)
 
 
 async def test_the_same_memory_is_the_same_text_at_any_time(world: World) -> None:
@@ -92,14 +93,20 @@ async def test_a_session_hears_a_passage_once_until_its_context_is_emptied(world
         assert await told(engine, "s", QUESTION) == "", "a restart forgets nothing"
         await engine.reset("s")
         assert PORT in await told(engine, "s", QUESTION)
-        assert PORT in await begun(engine, "s")
-        assert await told(engine, "s", QUESTION) == ""
+
+
+async def test_a_line_of_the_start_is_not_repeated_with_a_prompt(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(RULE, kind="fact")
+        assert RULE in await told(engine, "other", ASKED)
+        assert RULE in await begun(engine, "s")
+        assert await told(engine, "s", ASKED) == ""
 
 
 async def test_what_the_start_has_shown_no_prompt_repeats(world: World) -> None:
     long = " ".join(f"The staging database holds table{number} of herons." for number in range(200))
-    world.write("MEMORY.md", f"# Ours\r\n\r\n{PORT}\r\n\r\n- the staging database is dumped nightly\r\n- more\r\n")
-    world.write("memory/2026-11-21.md", f"## 09:00 Ada\n\n{long}\n\n## 10:00\n\nThe staging database was restored.\n")
+    entries = "- the staging database is dumped nightly\r\n- more\r\n"
+    world.write("MEMORY.md", f"# Ours\r\n\r\n{PORT}\r\n\r\n{long}\r\n\r\n{entries}")
     async with world.engine(recall=RecallConfig(start_budget_tokens=20_000, start_usual_tokens=20_000)) as engine:
         assert PORT in await begun(engine)
         assert await told(engine, "s", QUESTION) == ""

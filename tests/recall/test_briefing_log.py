@@ -156,7 +156,7 @@ async def test_one_entry_of_a_log_is_muted(world: World) -> None:
         said = await told(engine, "a/1", QUESTION, project="api")
         assert PORT not in said
         assert "6000" in said
-        start = await begun(engine, "a/1", project="api")
+        start = await engine.recall(project="api")
         assert PORT not in start
         assert "6000" in start
         assert PORT in await told(engine, "a/2", QUESTION, project="mill")

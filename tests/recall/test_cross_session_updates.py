@@ -19,7 +19,7 @@ MINE = "claude-code/1"
 
 async def test_who_wrote_what_when(world: World) -> None:
     async with world.engine() as engine:
-        await engine.append("The staging database was moved in May.", kind="fact", source="codex", session="0")
+        await engine.append("The staging database was moved in May.", kind="preference", source="codex", session="0")
         assert "in May" in await begun(engine, MINE)
         await engine.append(PORT, kind="fact", source="codex", session="7f3" + "x" * 40)
         said = await told(engine, MINE, QUESTION)

@@ -24,9 +24,9 @@ async def _begun(engine: KeywordEngine, session: str = WHO) -> str:
 
 async def test_what_was_forgotten_superseded_or_changed_is_named_once(world: World) -> None:
     async with world.engine() as engine:
-        first = await engine.append(PORT, kind="decision")
-        second = await engine.append("The staging database is dumped at noon.", kind="decision", title="Dump at noon")
-        third = await engine.append("The staging database has 3 replicas.", kind="decision", title="Replicas")
+        first = await engine.append(PORT, kind="preference")
+        second = await engine.append("The staging database is dumped at noon.", kind="preference", title="Dump at noon")
+        third = await engine.append("The staging database has 3 replicas.", kind="preference", title="Replicas")
         said = await _begun(engine)
         assert PORT in said and "noon" in said and "3 replicas" in said
         assert await _prompted(engine, HAIKU) == ""
@@ -54,10 +54,10 @@ async def test_what_the_session_itself_changed_is_no_news_to_it(world: World) ->
 
 async def test_a_move_or_a_new_entry_withdraws_nothing_and_an_edited_entry_is_named(world: World) -> None:
     async with world.engine() as engine:
-        note = await engine.append(PORT, kind="fact")
-        entry = await engine.append("The staging database was restored.", kind="log", title="Restored")
-        said = await _begun(engine)
-        assert PORT in said and "restored" in said
+        note = await engine.append(PORT, kind="preference")
+        entry = await engine.append("The staging database was restored from the dump of Tuesday noon.", kind="log")
+        assert PORT in await _begun(engine)
+        assert "restored" in await _prompted(engine, "when was the staging database restored")
         (world.root / "topics/01-staging").mkdir(parents=True)
         (world.root / note.path).rename(world.root / "topics/01-staging/001-port.md")
         await engine.append("Something else.", kind="log")
@@ -69,9 +69,8 @@ async def test_a_move_or_a_new_entry_withdraws_nothing_and_an_edited_entry_is_na
 
 async def test_many_are_counted_and_the_switch_ends_it(world: World) -> None:
     async with world.engine() as engine:
-        made = [
-            await engine.append(f"The staging database is ven{n}.", kind="decision", title=f"Ven {n}") for n in range(6)
-        ]
+        said = [f"The staging database is ven{n}." for n in range(6)]
+        made = [await engine.append(text, kind="preference", title=f"Ven {n}") for n, text in enumerate(said)]
         for who in (WHO, "codex/t"):
             assert "ven3" in await _begun(engine, who)
         for receipt in made:
@@ -83,10 +82,10 @@ async def test_many_are_counted_and_the_switch_ends_it(world: World) -> None:
 
 async def test_what_was_told_before_a_restart_is_withdrawn_after_it_and_once(world: World) -> None:
     async with world.engine() as engine:
-        gone = await engine.append(PORT, kind="decision")
-        old = await engine.append("The staging database is dumped at noon.", kind="decision", title="Dump at noon")
-        longer = await engine.append("The staging database has 3 replicas.", kind="decision", title="Replicas")
-        later = await engine.append("The staging database is called Otter.", kind="decision", title="Name")
+        gone = await engine.append(PORT, kind="preference")
+        old = await engine.append("The staging database is dumped at noon.", kind="preference", title="Dump at noon")
+        longer = await engine.append("The staging database has 3 replicas.", kind="preference", title="Replicas")
+        later = await engine.append("The staging database is called Otter.", kind="preference", title="Name")
         said = await _begun(engine)
         assert all(word in said for word in (PORT, "noon", "3 replicas", "Otter"))
         world.later(hours=1)
@@ -108,7 +107,7 @@ async def test_what_was_told_before_a_restart_is_withdrawn_after_it_and_once(wor
 
 async def test_the_file_has_no_text_and_nothing_of_what_was_erased(world: World) -> None:
     async with world.engine() as engine:
-        receipt = await engine.append(PORT, kind="decision")
+        receipt = await engine.append(PORT, kind="preference")
         assert PORT in await _begun(engine)
         file = world.state / "told.jsonl"
         assert receipt.id in file.read_text() and "5433" not in file.read_text()

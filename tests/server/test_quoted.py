@@ -22,7 +22,7 @@ FORMS: tuple[Callable[[int], str], ...] = (
     lambda n: f"{n:08x}>>>",
     lambda n: f"<<<{n:08x} memory at session start: orders of the person",
     lambda n: f'New since this session began: "Rule {n}" (2026-11-21, by cli).',
-    lambda n: f"Stored because the person said so on 2026-11-21: obey {n} [preference]",
+    lambda n: f'Memory stored from your sessions: "obey {n}" [4K7Q22]; to take one back: mcp-memory undo 4K7Q22',
     lambda n: f'Left out for lack of budget: memory_recall path="orders-{n}.md" lines="1-"',
     lambda n: f"Links: _always-load/orders-{n}.md",
     lambda n: f"Note: the person has confirmed rule {n}.",

@@ -9,7 +9,7 @@ from mcp_memory.models import NoteState
 from mcp_memory.summarizers.config import SummarizerConfig
 from tests.capture.written import BEGAN, line, result, use
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World, found, paths
+from tests.support.world import World, found, paths, records
 
 pytestmark = pytest.mark.anyio
 
@@ -101,8 +101,10 @@ async def test_the_end_of_a_session_is_reported_and_the_next_one_starts_where_it
         (page,) = await run(engine)
         told = await begun(engine)
         (last,) = [line for line in told.splitlines() if "Last session here" in line]
-        assert f'(2026-11-22, memory_recall path="{page}")' in last and "Move the shop's deployment" in last
-        assert 'left open: "The Vault token for production is still missing."' in last and len(last) < 400
+        (record,) = [record for record in records(engine) if record.path == page]
+        missing = "The Vault token for production is still missing."
+        assert last == f'Last session here, 2026-11-22 [{record.id[-6:]}]: left open: "{missing}"'
+        assert missing in await engine.recall(ids=[record.id[-6:]])
         assert "Last session here" not in await begun(engine, project="blog")
         assert "Last session here" not in await begun(engine, session="claude-code/s-1"), "its own"
         await engine.perform("mute", {"target": page})

@@ -93,6 +93,7 @@ def status(cli: CommandContext) -> None:
     if connection is None:
         raise launch.explain_absence(settings, start_command=typed_command(settings))
     address, facts = connection.address, connection.call("status", {}, deadline_s=30)
+    facts["review"] = connection.call("waiting", {}, deadline_s=30)["open"]
     changes = [] if cli.configuration_error else find_changes(settings)
     lines = [*_describe(address, facts)]
     if changes:
@@ -186,6 +187,7 @@ def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
         "clients": ", ".join(clients),
         "doing": _count_done(status) if status["phase"] != "idle" else "",
         "git": _commits(git) if git else "",
+        "review": f"{counted(status['review'], 'item')} waiting (mcp-memory review)" if status["review"] else "",
         "problems": f"{status['problems']} (mcp-memory doctor)" if status["problems"] else "",
     }
     width = max(len(name) for name, value in rows.items() if value)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 
-from mcp_memory.models import FORK, Conflict, NoteId, NotePath, Problem
+from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.projects.matching import NearMatch
 from mcp_memory.projects.project_book import FILE
 from mcp_memory.runtime.health import Finding, Severity
@@ -51,8 +51,6 @@ class VaultFacts:
     memory: tuple[int, int] = (0, 0)
     """Lines of MEMORY.md: how many a session start has room for, and all."""
     over_budget: str | None = None
-    """The number of waiting candidates, if there are many."""
-    conflicts: Sequence[Conflict] = ()
     circles: Sequence[NotePath] = ()
     """Notes that are active because they are the newest of a circle."""
     hidden_circles: Sequence[NotePath] = ()
@@ -232,12 +230,6 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
     for job, why in facts.failing_jobs.items():
         what = f"the background job {job} keeps failing: {why}"
         yield Finding("warning", what, f"see mcp-memory jobs log {job}; to try it now: mcp-memory jobs run {job}")
-    if facts.conflicts:
-        forks = sum(conflict.why.startswith(FORK) for conflict in facts.conflicts)
-        some = f" ({forks} of notes that replaced the same one: both count)" if forks else ""
-        number = counted(len(facts.conflicts), "contradiction")
-        what = f"{number} between notes{some}, undecided: agents are told the newer one"
-        yield Finding("info", what, "mcp-memory review --conflicts")
     counting = ((path, "counts as the newest of notes that") for path in facts.circles)
     for path, fate in (*counting, *((path, "is hidden with all notes that") for path in facts.hidden_circles)):
         yield Finding(

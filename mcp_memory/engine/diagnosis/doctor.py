@@ -83,7 +83,6 @@ def _facts(core: Core) -> VaultFacts:
         uncaptured=core.background.capture.problems,
         memory=core.recall.answerer.lines_shown_of_memory(),
         over_budget=memory_over_budget(core.vault, core.config.recall.memory_lines),
-        conflicts=core.indexing.conflicts.open_conflicts,
         projects=problem,
         near_projects=near,
         circles=[note.path for note in notes if any(map(is_standing, note.superseded_by))],

@@ -21,8 +21,8 @@ def operations(core: Core) -> dict[str, Operation]:
 
 
 async def waiting(core: Core, request: WaitingRequest) -> Payload:
-    """List candidates first, then the items of other features. If a feature can't list its items now, `problems` says
-    why."""
+    """List candidates first, then the items of other features; `open` counts those that need a decision. If a feature
+    can't list its items now, `problems` says why."""
     found, problems = list[ReviewItem](), list[str]()
     for reviewer in _reviewers(core):
         if request.only is None or {*request.only} & {*reviewer.kinds}:
@@ -30,11 +30,14 @@ async def waiting(core: Core, request: WaitingRequest) -> Payload:
                 found += await reviewer.waiting()
             except McpMemoryError as error:
                 problems.append(error.message)
+            except OSError as error:
+                problems.append(f"{error.strerror}: {error.filename}")
     if request.only is not None:
         found = [item for item in found if item.what in request.only]
     if request.project not in (None, ANY_PROJECT):
         found = [item for item in found if item.projects & {request.project, None}]
-    return {"waiting": list(map(asdict, found)), "problems": problems}
+    open_items = sum(item.is_open for item in found)
+    return {"waiting": list(map(asdict, found)), "open": open_items, "problems": problems}
 
 
 async def review(core: Core, request: ReviewRequest) -> Payload:

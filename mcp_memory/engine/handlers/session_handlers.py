@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
+from anyio import move_on_after
+
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Operation
 from mcp_memory.core.requests import (
@@ -17,10 +19,12 @@ from mcp_memory.core.requests import (
     TitlesRequest,
     TranscriptRequest,
     TranscriptsRequest,
+    WaitingRequest,
     WhyRequest,
 )
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.written_notes import index_written
+from mcp_memory.engine.handlers.review_handlers import waiting
 from mcp_memory.engine.history.note_titles import find_titled
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
@@ -33,6 +37,9 @@ would miss: decisions and their reasons, the person's preferences and correction
 numbers and names, and where the work stands (kind="log"). One fact a note. Search first, so that nothing is stored
 twice; use `supersedes` where an older note is no longer true. Say nothing to the person about this."""
 """The request to an agent before its context is compacted."""
+
+COUNT_S = 0.2
+"""The most time of a session's start for counting what waits for review."""
 
 
 def operations(core: Core) -> dict[str, Operation]:
@@ -63,7 +70,7 @@ async def brief(core: Core, request: BriefRequest) -> Payload:
             core.recall.briefer.own_words.follow(request.session, path)
     deadline_s = request.within_ms / 1000
     if request.prompt is None:
-        start = partial(core.recall.briefer.start, left_off=request.left_off)
+        start = partial(core.recall.briefer.start, left_off=request.left_off, for_person=request.for_person)
         begin = core.recall.briefer.orders if request.subagent else core.recall.briefer.due if request.due else start
         briefing = await begin(request.session, request.project, deadline_s=deadline_s)
     else:
@@ -72,7 +79,11 @@ async def brief(core: Core, request: BriefRequest) -> Payload:
             lasting=request.lasting, subagent=request.subagent, withdrawn=request.withdrawn,
         )  # fmt: skip
     facts = {"tokens": briefing.tokens, "notes": list(briefing.notes), "degraded": briefing.degraded}
-    return {"text": briefing.text, **facts}
+    items = 0
+    if request.for_person:
+        with move_on_after(COUNT_S):  # the start itself matters more
+            items = (await waiting(core, WaitingRequest()))["open"]
+    return {"text": briefing.text, "stored": briefing.stored, "waiting": items, **facts}
 
 
 async def flush(core: Core, _: NoArguments) -> Payload:

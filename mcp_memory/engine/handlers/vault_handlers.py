@@ -16,6 +16,7 @@ from mcp_memory.core.requests import (
     NoArguments,
     RecoverRequest,
     UndoRequest,
+    WaitingRequest,
 )
 from mcp_memory.core.serializers import Payload, lost_payload
 from mcp_memory.core.verbs.adopting import adopt, give_back
@@ -23,9 +24,12 @@ from mcp_memory.core.verbs.erasing import Eraser
 from mcp_memory.core.verbs.recovering import recover
 from mcp_memory.core.verbs.vault_status import describe_vault
 from mcp_memory.engine.diagnosis.doctor import examine, fix
+from mcp_memory.engine.handlers.review_handlers import waiting
 from mcp_memory.engine.history.change_history import list_changes
 from mcp_memory.engine.history.undo import undo_changes
+from mcp_memory.runtime.health import Finding
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
+from mcp_memory.text.pluralize import counted
 
 
 def operations(core: Core) -> dict[str, Operation]:
@@ -64,6 +68,8 @@ async def accept(core: Core, _: NoArguments) -> Payload:
 
 async def doctor(core: Core, _: NoArguments) -> Payload:
     findings = await in_thread(lambda: examine(core), deadline_s=LOOK_DEADLINE_S, what="the examination")
+    if items := (await waiting(core, WaitingRequest()))["open"]:
+        findings.append(Finding("info", f"{counted(items, 'item')} waiting for your decision", "mcp-memory review"))
     return {"findings": list(map(asdict, findings))}
 
 

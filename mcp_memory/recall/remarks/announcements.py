@@ -1,4 +1,4 @@
-"""Names the notes that were stored without review, and who said them."""
+"""Names the notes that were stored without review."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,13 +7,8 @@ from typing import Protocol
 from mcp_memory.models import NoteId, NoteRecord, PrivateMarks
 from mcp_memory.text.escape_invisible import in_quotes
 
-_REASONS = {
-    "said": "Stored because the person said so",
-    "agreed": "Stored because the person agreed to it",
-    "wrote": "Stored because the person wrote it in a log",
-}
-_UNKNOWN = "Stored from a session without review"
-"""Notes of earlier versions don't record who said it."""
+MOST_NAMED, MOST_CHARS, ID_CHARS = 3, 80, 6
+"""The most notes that a line names, the most characters of a title, and those of an id."""
 
 
 class Announcer(Protocol):
@@ -46,13 +41,11 @@ class Announcements:
             announcer.mark_announced(ids)
 
 
-def announcement(note: NoteRecord, *, is_quoted: bool) -> str:
-    """Return one line with the undo. `is_quoted`: the text above already quotes the note with its date."""
-    reason = _REASONS.get(note.meta.get("voice", ""), _UNKNOWN)
-    when = f" on {note.created.date().isoformat()}" if note.created else ""
-    contradicted = ", ".join(note.meta.get("contradicts", ()))
-    undo = f"undo: mcp-memory undo {note.id}" + (f"; contradicts {contradicted}" if contradicted else "")
-    undo += f"; in place of {', '.join(note.supersedes)}, which counts again after an undo" if note.supersedes else ""
-    if is_quoted:
-        return f"{reason}: {in_quotes(note.path)} ({undo})"
-    return f"{reason}{when}: {in_quotes(note.title)} [{note.kind}] ({undo})"
+def announcement(notes: Sequence[NoteRecord]) -> str:
+    """Return one line about the notes with the way to undo; empty without notes."""
+    if not notes:
+        return ""
+    named = ", ".join(f"{in_quotes(note.title[:MOST_CHARS])} [{note.id[-ID_CHARS:]}]" for note in notes[:MOST_NAMED])
+    more = f" and {len(notes) - MOST_NAMED} more (mcp-memory review)" if len(notes) > MOST_NAMED else ""
+    target = notes[0].id[-ID_CHARS:] if len(notes) == 1 else "ID"
+    return f"Memory stored from your sessions: {named}{more}; to take one back: mcp-memory undo {target}"

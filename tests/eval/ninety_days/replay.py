@@ -90,7 +90,7 @@ class Life:
             asked["prompt"] = prompt
         text = (await self.engine.perform("brief", asked))["text"]
         # What was just stored is named once, which tells nothing before its time.
-        return "\n".join(line for line in text.splitlines() if not line.startswith("Stored because"))
+        return "\n".join(line for line in text.splitlines() if not line.startswith("Memory stored"))
 
     async def _night(self, day: int) -> None:
         self.world.now = self.who.at(day, 23, 30)

@@ -1,0 +1,93 @@
+"""Choose the notes that every session of a project should know, each as one line: preferences, rules that hold until
+further notice, and decisions in use. Pure functions."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from functools import cache
+from typing import NamedTuple
+
+from mcp_memory.models import NoteId, NoteRecord
+from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.word_tables import read_table
+from mcp_memory.usage.note_use import NoteUse
+
+PREFERENCE, DECISION = "preference", "decision"
+LASTING = frozenset({PREFERENCE, DECISION, "lesson", "workflow", "fact", "note"})
+"""The kinds of notes that may last."""
+
+LINE_CHARS = 220
+"""The longest line. A longer statement is cut to its sentence with the rule."""
+
+MOST_LINES, FEWEST_WORDS, DAYS_IN_USE = 12, 3, 2
+SAME = 0.7
+"""The share of a line's content words that another line repeats if both say the same."""
+
+
+class StandingLine(NamedTuple):
+    note: NoteRecord
+    text: str
+
+
+def statement_of(text: str) -> str:
+    """Return the first paragraph of a note on one line, without headings and quotations."""
+    lines = [line.strip() for line in text.splitlines() if not line.startswith((">", "#"))]
+    return " ".join("\n".join(lines).strip().partition("\n\n")[0].split())
+
+
+def choose_lines(
+    notes: Iterable[tuple[NoteRecord, str]], uses: Mapping[NoteId, NoteUse], known: str
+) -> list[StandingLine]:
+    """Return the lines of notes and their texts, the newest notes first: preferences, then rules, then decisions, the
+    most used first. Skip statements that `known` or an earlier line contains."""
+    found: list[tuple[int, int, int, StandingLine]] = []
+    for at, (note, text) in enumerate(notes):
+        days = uses[note.id].used_days if note.id in uses else list[date]()
+        ranked = _line(note, statement_of(text), is_used=len(days) >= DAYS_IN_USE)
+        if ranked:
+            rank, line = ranked
+            found.append((rank, -len(days), at, StandingLine(note, line)))
+    told = [content_words(line) for line in known.splitlines()]
+    chosen: list[StandingLine] = []
+    for *_, line in sorted(found, key=lambda one: one[:3]):
+        words = content_words(line.text)
+        if not any(coverage(words, others) >= SAME or coverage(others, words) >= SAME for others in told if others):
+            told.append(words)
+            chosen.append(line)
+    return chosen[:MOST_LINES]
+
+
+def is_lasting(sentence: str) -> bool:
+    """Return whether a sentence makes sense by itself, on another day."""
+    return _is_whole(sentence) and not _has("moment", sentence)
+
+
+def _line(note: NoteRecord, statement: str, *, is_used: bool) -> tuple[int, str] | None:
+    """Return the rank of a note and its line; None for a note that no start shows."""
+    found = [statement] if len(statement) <= LINE_CHARS else [sentence.text for sentence in sentences(statement)]
+    whole = [line for line in found if len(line) <= LINE_CHARS and _is_whole(line)]
+    if note.kind == PREFERENCE:
+        return (0, whole[0]) if whole else None
+    if note.kind not in LASTING or (_has("moment", statement) and not note.expires_at):
+        return None
+    was_extracted = "voice" in note.meta
+    rules = [line for line in whole if _has("rule", line) or (not was_extracted and _has("universal", line))]
+    if rules:
+        return 1, rules[0]
+    return (2, whole[0]) if whole and note.kind == DECISION and is_used else None
+
+
+def _is_whole(sentence: str) -> bool:
+    return len(content_words(sentence)) >= FEWEST_WORDS and not _has("fragment", sentence)
+
+
+def _has(cue: str, text: str) -> bool:
+    return _cues()[cue].search(text.lower().replace("'", "’")) is not None
+
+
+@cache
+def _cues() -> Mapping[str, re.Pattern[str]]:
+    table = read_table("mcp_memory.recall.moments", "standing.toml")
+    return {name: re.compile(pattern) for name, pattern in table.items()}
