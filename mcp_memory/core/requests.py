@@ -36,12 +36,12 @@ class SearchRequest:
     _: KW_ONLY
     limit: Annotated[int, "1 to 1000. Default 6."] = 6
     kinds: Kinds = None
-    tags: Annotated[Sequence[str] | None, "Only with all of these tags."] = None
+    tags: Annotated[Sequence[str] | None, "Only with all of these tags.", UNLISTED] = None
     project: Project = None
     since: Annotated[str | None, "From this date on, e.g. 2026-11-01."] = None
     until: Until = None
     path: Annotated[str | None, "A folder; @transcripts = past sessions, @claims = what is known."] = None
-    include_archived: Annotated[bool, "Include retired notes."] = False
+    include_archived: Annotated[bool, "Include retired notes.", UNLISTED] = False
     mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
     explain: Annotated[bool, "Explain each hit, and list what filters excluded.", UNLISTED] = False
     is_prompt: bool = False
@@ -55,8 +55,8 @@ class RecallRequest:
     _: KW_ONLY
     ids: Annotated[Sequence[str] | None, "These notes in full; the last 6 characters suffice."] = None
     path: Annotated[str | None, "One note in full."] = None
-    lines: Annotated[str | None, "With path: e.g. '10-20' or '40-'."] = None
-    phase: Annotated[str | None, "Phase of your work: {phases}."] = None
+    lines: Annotated[str | None, "With path: e.g. '10-20' or '40-'.", UNLISTED] = None
+    phase: Annotated[str | None, "Phase of your work: {phases}.", UNLISTED] = None
     kinds: Kinds = None
     project: Project = None
     until: Until = None
@@ -72,7 +72,7 @@ class AppendRequest:
 
     content: Annotated[str, "Self-contained Markdown, up to {max_append_bytes:,} bytes."]
     _: KW_ONLY
-    kind: Annotated[str, "Default note. One of:\n{kinds}"] = "note"
+    kind: Annotated[str, "Default note. One of: {kinds}."] = "note"
     title: Annotated[str | None, "5 to 15 words."] = None
     tags: Annotated[
         Sequence[str] | None,
@@ -86,8 +86,8 @@ class AppendRequest:
     session: Session = None
     expires: Annotated[str | None, "Date, e.g. 2026-12-31."] = None
     path: Annotated[str | None, "Usually omitted. MEMORY.md: an entry that every session reads."] = None
-    section: Annotated[str | None, "Heading in MEMORY.md."] = None
-    due: Annotated[str | None, "For a commitment: day or time.", UNLISTED] = None
+    section: Annotated[str | None, "Heading in MEMORY.md.", UNLISTED] = None
+    due: Annotated[str | None, "For a commitment: day or time."] = None
     refs: Annotated[Sequence[str] | None, "Code that the note is about, e.g. ['src/a.py:Class.method'].", UNLISTED] = (
         None
     )
@@ -126,8 +126,8 @@ class ForgetRequest:
     _: KW_ONLY
     reason: Annotated[str | None, "Why."] = None
     restore: Annotated[bool, "true brings it back."] = False
-    archive: Annotated[bool, "true only archives it."] = False
-    done: Annotated[bool, "true: the commitment is done.", UNLISTED] = False
+    archive: Annotated[bool, "true only archives it.", UNLISTED] = False
+    done: Annotated[bool, "true: the commitment is kept."] = False
     session: Session = None
 
 

@@ -26,6 +26,7 @@ from mcp_memory.errors import IndexReplaced, InvalidInput
 from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.vault.config import SHIPPED_KINDS
 from mcp_memory.vault.draft import MAX_BYTES
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
@@ -48,9 +49,10 @@ class Engine:
         self._operations = _operations_of(core)
         self.projects = ProjectFinder(core.projects)
         config = core.config
-        kinds = [f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in core.vault.kinds]
+        shipped = {kind.about for kind in SHIPPED_KINDS.values()}  # their names say enough to an agent
+        kinds = [f"{kind.name} ({kind.about})" if kind.about not in shipped else kind.name for kind in core.vault.kinds]
         self.facts: Mapping[str, Any] = {
-            "kinds": "\n".join(kinds),
+            "kinds": ", ".join(kinds),
             "phases": ", ".join(name for name in config.recall.phases if name not in OWN_PHASES),
             "max_append_bytes": MAX_BYTES,
             "budget_tokens": config.recall.budget_tokens,

@@ -113,28 +113,28 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
 
 
 async def memory_search(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
-    """Search what the person and earlier sessions stored.
+    """List notes with their ids: to find what to replace or forget, or past sessions.
 
-    Call this before you answer or ask anything that may have come up before. A low `confidence` means that probably
-    nothing is stored. memory_recall(ids=[…]) reads a hit in full."""
+    To answer a question, memory_recall costs less. A `confidence` under 0.2 means that probably nothing is stored, so
+    don't search again."""
     found = await engine.perform("search", await _with_project(engine, arguments), _caller())
     return ToolResult("\n".join(_search_lines(found)), structured_content=found)
 
 
 async def memory_recall(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
-    """Read memory as text. Without arguments: what every session starts with.
+    """Read memory: call this before you decide or ask anything that may have been settled before.
 
-    With `query`: passages that fit; for "what do we know about X", topic X's page first. With `ids` or `path`: those
-    notes verbatim, with their links."""
+    With `query`, a question complete in itself: the passages that answer it. With `ids` or `path`: those notes
+    verbatim. Without arguments: what every session starts with."""
     found = await engine.perform("recall", await _with_project(engine, arguments), _caller())
     return ToolResult(found["text"])
 
 
 async def memory_append(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
-    """Store what a later session would want, as soon as you learn it: one fact a note, with the why. No secrets.
+    """Store what a later session couldn't see in the code: a decision and why, a correction, a fix and its error, a
+    command that works. One fact a note, with names and dates written out. No secrets.
 
-    The same content is stored once. If the answer names notes under `contradicts` and yours replaces one, repeat the
-    call with `supersedes`."""
+    If it replaces a note, e.g. one under `similar` or `contradicts` in the answer, pass that id as `supersedes`."""
     wanted = await _with_project(engine, _with_session(arguments))
     receipt = await engine.perform("append", {**wanted, "source": _client()}, _caller())
     return ToolResult(_append_text(receipt), structured_content=receipt)
@@ -143,8 +143,8 @@ async def memory_append(engine: Engine, arguments: dict[str, Any]) -> ToolResult
 async def memory_forget(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
     """Take a note out of search and recall; its file stays.
 
-    Call this when the person asks to forget something, or when a note is wrong and nothing replaces it; if something
-    does, call memory_append with `supersedes`."""
+    For what the person asks to forget, and for a note that is wrong and has no successor; else call memory_append with
+    `supersedes`. done=true: a commitment is kept."""
     note_id, path = arguments.pop("id", None), arguments.pop("path", None)
     target = note_id or path
     if not target:
