@@ -93,7 +93,7 @@ def status(cli: CommandContext) -> None:
     if connection is None:
         raise launch.explain_absence(settings, start_command=typed_command(settings))
     address, facts = connection.address, connection.call("status", {}, deadline_s=30)
-    facts["review"] = connection.call("waiting", {}, deadline_s=30)["open"]
+    facts["review"] = connection.call("waiting", {}, deadline_s=30).get("open", 0)
     changes = [] if cli.configuration_error else find_changes(settings)
     lines = [*_describe(address, facts)]
     if changes:
