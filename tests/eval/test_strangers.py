@@ -1,8 +1,7 @@
 """What silence is worth for people who taught it nothing.
 
-The figures are the worst of the bundled model compiled to int8, int7 and fp32, since another processor's int8 gives
-other numbers, too: between the three, up to two prompts of a person are on the other side of the threshold. A bound is
-such a figure less `ROOM`, and for AUROC less what one wanted prompt is worth that falls from the first place to the
+Another processor's int8 gives other numbers: up to two prompts of a person are on the other side of the threshold. A
+bound is a figure less `ROOM`, and for AUROC less what one wanted prompt is worth that falls from the first place to the
 last.
 """
 
@@ -34,11 +33,11 @@ SAID_BY_MANY = 20
 @pytest.mark.parametrize(
     ("name", "ranked", "silenced", "silent"),  # AUROC; prompts that want memory and get none; that want none
     [
-        ("ecology", 0.955, 7, 75),  # the only one that had no part in choosing anything
+        ("ecology", 0.946, 3, 69),
         pytest.param("embedded", 0.927, 8, 72, marks=MORE),
         pytest.param("startup", 0.969, 1, 70, marks=MORE),
         pytest.param("novelist", 0.939, 3, 41, marks=MORE),
-        ("sysadmin", 0.932, 3, 42),
+        ("sysadmin", 0.876, 6, 35),
     ],
 )
 def test_prompts_of_a_stranger(
