@@ -41,6 +41,7 @@ CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
     _pattern(_TABLE[name]) for name in ("change_verb", "head_ends", "before_name", "clause", "turned_down")
 )
 HISTORY = _pattern(_TABLE["history"])
+REPORTED = _pattern(_TABLE["reported"])
 EXCEPT, TENTATIVE = _pattern(_TABLE["except"]), _pattern(_TABLE["tentative"])
 _CHANGED, _WHEN = _pattern(_TABLE["changed"]), _pattern(_TABLE["when"])
 _REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") for text in _TABLE[name]]
@@ -76,3 +77,7 @@ def when_spans(sentence: str) -> list[tuple[int, int]]:
 
 def normal(word: str) -> str:
     return plain(word.replace("’", "'").removesuffix("'s"))
+
+
+CORRECTING = frozenset(map(normal, _words("correcting")))
+"""Words that name no subject in a correction."""

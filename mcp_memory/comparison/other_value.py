@@ -18,7 +18,7 @@ from mcp_memory.comparison.sentence import (
     is_modified,
     parse_statement,
 )
-from mcp_memory.comparison.values import COUNTED, MEASURED, Token, common_keys, is_same, tokens
+from mcp_memory.comparison.values import COUNTED, MEASURED, WITH_UNIT, Token, common_keys, is_same, tokens
 from mcp_memory.text.language.terms import terms
 
 CLIP_CHARS = 80
@@ -103,10 +103,11 @@ class _Pair:
         if not hits or len(hit_keys) < least * len(gone_keys) or old.rejects(hit_keys):
             return None
         shared = common_keys(old.keys | self._older.topic, self._all_new - gone_keys) - hit_keys
-        after = _new_value(new, values[0], gone_keys | hit_keys) if values else None
-        if self._is_one_session and rejection.is_change and after and values[0].type in MEASURED:
+        after = _new_value(new, values[0], gone_keys, hit_keys) if values else None
+        is_correction = self._is_one_session and rejection.is_change and after and values[0].type in MEASURED
+        if is_correction and not self._names_subject(new):
             return Contradiction(_first(values), after, outright=True)  # `Wait, 180 days, not 90` needs no subject
-        if self._two_subjects(old, new) and not (values and len(shared) > 1):
+        if self._two_subjects(old, new):
             return None
         known = len(hit_keys | (shared & old.keys))
         is_whole = known >= min(2, len(old.keys)) and known >= MIN_COVERED * len(old.keys)
@@ -138,6 +139,11 @@ class _Pair:
                 if found or (not needs_sign and (found := same_form(old, new))):
                     return found
         return None
+
+    def _names_subject(self, new: ParsedSentence) -> bool:
+        """Return whether this sentence of the newer statement, one before it, or the title names a subject."""
+        until = self._after[: self._after.index(new) + 1]
+        return any(sentence.names_subject for sentence in (*until, *parse_statement(self._newer.title, "")))
 
     def _two_subjects(self, old: ParsedSentence, new: ParsedSentence) -> bool:
         """Return whether the first word of each sentence is missing from the other statement."""
@@ -185,8 +191,12 @@ class _Pair:
         return switched(old, new)
 
 
-def _new_value(new: ParsedSentence, old: Token, gone: Set[str]) -> str | None:
-    found = [token for token in new.stated if token.type == old.type and token.key not in gone]
+def _new_value(new: ParsedSentence, old: Token, gone: Set[str], hits: Set[str]) -> str | None:
+    """Return the value in place of the old one. A rejected number without a unit (`180 days, not 90`) has that of the
+    new value."""
+    found = [token for token in new.stated if token.type == old.type and token.key not in gone | hits]
+    named = old.type in WITH_UNIT and old.key in gone
+    found = [token for token in found if named or not old.unit or token.unit in {"", old.unit}]
     return _first(found) if found else None
 
 

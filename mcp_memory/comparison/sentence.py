@@ -11,15 +11,18 @@ from mcp_memory.comparison.change_words import (
     BOUNDS,
     CHANGE_VERB,
     CLAUSE,
+    CORRECTING,
     ENVIRONMENTS,
     EVENT,
     HEAD_ENDS,
     OPPOSITES,
     ORDINALS,
     PARTICIPLE,
+    REPORTED,
     STATES,
     TURNED_DOWN,
     Rejection,
+    normal,
     rejections,
     when_spans,
     words_of_change,
@@ -71,6 +74,19 @@ class ParsedSentence:
         if value.type == "identifier":
             return bool(BEFORE_NAME.search(before))
         return bool(HEAD_ENDS.search(before)) or (len(self.tokens) > 2 and value is self.tokens[-1])
+
+    @property
+    def names_subject(self) -> bool:
+        """Return whether the sentence has words besides values, their units, who said it, and words of correction."""
+        units = {token.noun for token in self.tokens}
+        reported = [match.span() for match in REPORTED.finditer(self.text)]
+        return any(
+            token.type in {"word", "name", "identifier"}
+            and token.key not in units
+            and normal(token.text.lower()) not in CORRECTING
+            and not any(start <= token.start < end for start, end in reported)
+            for token in self.tokens
+        )
 
     @property
     def ordinals(self) -> frozenset[str]:

@@ -50,6 +50,11 @@ class Token:
     def is_value(self) -> bool:
         return self.type != "word"
 
+    @property
+    def unit(self) -> str:
+        """What a counted value counts; empty for money, percents and bare numbers."""
+        return self.noun or (self.key.partition(" ")[2] if self.type in WITH_UNIT else "")
+
 
 def tokens(sentence: str) -> tuple[Token, ...]:
     """Return the words and values of a sentence in order, without function words."""

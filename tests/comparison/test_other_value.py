@@ -89,6 +89,9 @@ def test_the_opposite_is_no_outright_change() -> None:
         ("Tickets cost 12 euros on Sundays.", "Tickets cost 12 euros again on Sundays and 15 on Saturdays."),
         ("The report has to be below 2 MB.", "The report is 1.4 MB now."),
         ("The ferry of 2025-06-18 sails at seven.", "The ferry of 2026-07-28 sails at seven."),
+        ("Ovens in the bakery run at 220 degrees.", "Proofing cabinets in the bakery run at 30 degrees, not 220."),
+        ("Backups of the database stay 90 days in Rome.", "Logs of the database stay 30 days in Rome, not 90."),
+        ("El descanso dura 30 minutos.", "La visita dura 45 minutos, no 30."),
         ("The report for 3 May is in the drawer.", "The report for 9 June is in the drawer."),
     ],
 )
@@ -122,6 +125,56 @@ def test_of_one_session_only_words_of_change_tell_and_need_no_subject() -> None:
     assert find_contradiction(port, NoteText("The gateway listens on port 8090.", session="a")) is None
     assert find_contradiction(port, NoteText("The gateway listens on port 8090.", session="b"))
     assert find_contradiction(port, NoteText("Sorry, the gateway listens on port 8090.", session="a"))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (
+            "From now on the gateway certificate is renewed every 90 days.",
+            "We decided parcels are kept for 180 days, not 90.",
+        ),
+        ("The oven runs at 220 degrees.", "The proofing cabinet runs at 30 degrees, not 220."),
+        ("The break is 30 minutes.", "Visiting hours last 45 minutes, not 30."),
+        ("The kiln cools for 12 hours.", "Wait, the glaze dries for 24 hours, not 12."),
+        ("The wound check is every 4 hours.", "Mia says the drip is changed every 6 hours, not 4."),
+        ("The retry limit is 5.", "Make the pool size 8 instead of 5."),
+        ("The gateway certificate is renewed every 90 days.", "Parcels stay in the depot. 180 days, not 90."),
+        ("Die Übergabe dauert 30 Minuten.", "Die Besuchszeit dauert 45 Minuten, nicht 30."),
+        ("Die Miete beträgt 900 Euro.", "Die Kaution beträgt 1800 Euro statt 900."),
+        ("Le levain repose 12 heures.", "La brioche repose 8 heures, pas 12."),
+        ("Les factures sont payées à 30 jours.", "On a décidé que les dossiers sont gardés 60 jours, pas 30."),
+        ("El descanso dura 30 minutos.", "La visita dura 45 minutos, no 30."),
+        ("Las copias se guardan 90 días.", "Los paquetes se guardan 180 días, no 90."),
+        ("The dose is 5 mg every 8 hours.", "Wait, 10 kg, not 5."),
+        ("The theatre has 90 seats.", "Wait, 180 rooms, not 90."),
+    ],
+)
+def test_a_rejected_value_of_another_subject_changes_nothing_in_a_session_either(older: str, newer: str) -> None:
+    one, two = (NoteText(text, title=text, session="a") for text in (older, newer))
+    assert find_contradiction(one, two) is None
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("We keep parcels for 90 days.", "Wait, 180 days, not 90."),
+        ("We keep parcels for 90 days.", "We decided parcels are kept for 180 days, not 90."),
+        ("We keep parcels for 90 days.", "The lawyer says 6 months, NOT 90 days."),
+        ("Rent is 900 euros.", "Actually it's 950 euros, not 900."),
+        ("The round starts at 07:30.", "Correction: 07:45, not 07:30."),
+        ("The dose is 5 mg.", "Oops, my mistake: I meant 10 mg, not 5."),
+        ("The theatre has 90 seats.", "Sorry, 95 seats, not 90."),
+        ("Die Akten bleiben 10 Jahre im Archiv.", "Ach nee, 6 Jahre, nicht 10."),
+        ("Die Übergabe dauert 30 Minuten.", "Moment, die Chefin sagt 45 Minuten, nicht 30."),
+        ("Le levain repose 12 heures.", "Pardon, je voulais dire 8 heures, pas 12."),
+        ("Le levain repose 12 heures.", "Le levain repose 8 heures, pas 12."),
+        ("El descanso dura 30 minutos.", "Perdón, quise decir 45 minutos, no 30."),
+    ],
+)
+def test_a_correction_without_a_subject_is_about_the_value_of_its_session(older: str, newer: str) -> None:
+    found = find_contradiction(NoteText(older, session="a"), NoteText(newer, session="a"))
+    assert found and found.after and found.outright
 
 
 def test_words_of_somebody_else_below_a_statement_are_not_compared() -> None:
