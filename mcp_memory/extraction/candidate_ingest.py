@@ -210,7 +210,7 @@ class CandidateIngest:
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
         is_sure = (candidate.outright and candidate.score >= SURE) or states_new_value(candidate, contrary)
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
-        if waits and not is_sure and not await self._session_notes.make_room(candidate, captured.session):
+        if waits and candidate.score < SURE and not await self._session_notes.make_room(candidate, captured.session):
             await self._record(note_id, CandidateOutcome.DROPPED, captured)
             return CandidateOutcome.DROPPED
         try:

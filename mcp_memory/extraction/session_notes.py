@@ -14,7 +14,7 @@ from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog,
 from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import Candidate
-from mcp_memory.statements.extractor import appended_texts, is_copy
+from mcp_memory.statements.extractor import appended_texts, forbids
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.withheld_pages import sources_of
 
@@ -37,6 +37,7 @@ class ExtractedNote:
     score: float
     offset: int
     """The place of the message in the transcript."""
+    is_edited: bool
 
 
 class SessionNotes:
@@ -56,12 +57,21 @@ class SessionNotes:
         return weakest.score < candidate.score and await self._drop(weakest, session, "better proposals wait")
 
     async def drop_copies(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> None:
-        """Drop what was extracted from the messages before and the agent has stored itself since."""
+        """Drop what was extracted from the messages before, if the agent has stored the same since."""
         offsets = {message.offset for message in before}
-        if stored := appended_texts(captured.messages):
+        if appended_texts(captured.messages):
             for note in await self._extracted(captured.session):
-                if note.offset in offsets and is_copy(note.text, stored):
+                if note.offset in offsets and not note.is_edited and await self._is_stored_twice(note, captured):
                     await self._drop(note, captured.session, "the agent stored it itself")
+
+    async def _is_stored_twice(self, note: ExtractedNote, captured: CapturedMessages) -> bool:
+        """Return whether another note says the same; a log entry isn't enough."""
+        near = await self._core.search.near_notes.nearest(note.text, project=captured.project)
+        return any(
+            one.compare(note.text).says_the_same and forbids(one.passage.chunk.text) == forbids(note.text)
+            for one in near
+            if one.passage.note.id != note.id and not one.is_waiting and not one.passage.note.is_log
+        )
 
     async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:
         """Drop a proposal that you have corrected, if it still waits."""
@@ -85,7 +95,10 @@ class SessionNotes:
                         statement = file.body.partition("\n\n> ")[0].strip()
                         at = next((place.rpartition("@")[2] for place in sources_of(file.text)), "")
                         offset = int(at) if at.isdigit() else -1
-                        found.append(ExtractedNote(note.id, note.path, note.state, statement, number, offset))
+                        is_edited = file.record.updated is not None
+                        found.append(
+                            ExtractedNote(note.id, note.path, note.state, statement, number, offset, is_edited)
+                        )
         return found
 
     async def _drop(self, note: ExtractedNote, session: str, reason: str) -> bool:

@@ -1,7 +1,9 @@
 """Extracts candidates from the messages of a session: your statements, and errors with their solutions."""
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
@@ -13,15 +15,22 @@ from mcp_memory.statements.lessons import extract_lessons
 from mcp_memory.statements.proposals import repeats
 from mcp_memory.text.conversation.own_words import pasted_words
 from mcp_memory.text.language.facts import EXACT, facts
+from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.tool_names import APPEND
 
-COPIED, COPIED_IN_PART = 0.35, 0.6
-"""The share of a statement's words in a stored note from which the note says the same: with each of the statement's
-numbers and names in code, and without."""
+RESEMBLES, WITH_FACTS = 0.6, 0.35
+"""The share of a statement's words in a text that the agent stored from which that text may say the same; the lower one
+if the text has all numbers and names in code of a statement with any."""
 LEAST_SHARED = 2
 """The minimum number of common words."""
+_FORBIDS = re.compile(
+    r"\b(?:no|not|never|without|cannot|avoid|instead of|rather than|forbid\w*|banned|\w+n[’']t"
+    r"|nicht|nie|niemals|kein\w*|ohne|statt|verboten|verbot|ne|pas|jamais|aucun\w*|sans|interdit\w*|au lieu"
+    r"|nunca|jamás|ningun\w*|sin|en vez|prohibid\w*)\b",
+    re.IGNORECASE,
+)
 
 log = logging.getLogger(__name__)
 
@@ -32,10 +41,10 @@ def extract_candidates(
     before: Sequence[TranscriptMessage] = (),
     material: Callable[[], Iterable[str]] = tuple,
 ) -> list[Candidate]:
-    """Return candidates in the order of the messages, without those that you corrected in them or that the agent stored
-    itself. If several have the same text, only the last remains. `model` finds additional candidates. `before` are
-    earlier messages, which these messages may answer or retract. `material` is other text that the assistant has read
-    in the session."""
+    """Return candidates in the order of the messages, without those that you corrected in them; what the agent perhaps
+    stored itself isn't `outright`. If several have the same text, only the last remains. `model` finds additional
+    candidates. `before` are earlier messages, which these messages may answer or retract. `material` is other text that
+    the assistant has read in the session."""
     offsets, everything = {message.offset for message in messages}, [*before, *messages]
 
     @cache
@@ -49,13 +58,9 @@ def extract_candidates(
     found = [*find_statements(everything, model, has_read), *extract_lessons(everything)]
     new = [one for one in found if one.offset in offsets]
     replaced = [one.instead_of for one in new if one.instead_of]
-    before_it, stored = appended_texts(before), appended_texts(messages)
+    stored = appended_texts(everything)
     kept = [
-        one
-        for one in new
-        if one not in replaced
-        and not is_copy(one.statement, stored)
-        and not is_copy(one.statement, before_it, COPIED_IN_PART)
+        replace(one, outright=False) if _resembles(one.statement, stored) else one for one in new if one not in replaced
     ]
     once = {(one.kind, one.text.casefold()): one for one in kept}
     return sorted(once.values(), key=lambda candidate: candidate.offset)
@@ -76,12 +81,21 @@ def appended_texts(messages: Sequence[TranscriptMessage]) -> list[str]:
     return [f"{call.arguments.get('title', '')}\n{call.arguments.get('content', '')}" for call in calls]
 
 
-def is_copy(statement: str, stored: Iterable[str], share: float = COPIED) -> bool:
-    """Return whether one of the stored texts says the same as the statement, perhaps in other words."""
-    words, exact = content_words(statement), {fact for fact in facts(statement) if fact.kind in EXACT}
+def _resembles(statement: str, stored: Iterable[str]) -> bool:
+    """Return whether one of the stored texts may say the same in other words: never one that allows what the statement
+    forbids."""
+    words = content_words(statement)
+    exact = {fact for fact in facts(statement) if fact.kind in EXACT}
     for text in stored:
-        known = content_words(text)
-        least = share if exact <= facts(text) else COPIED_IN_PART
-        if len(words & known) >= LEAST_SHARED and coverage(words, known) >= least:
-            return True
+        least = WITH_FACTS if exact and exact <= facts(text) else RESEMBLES
+        for part in (text, *(sentence.text for sentence in sentences(text))):
+            known = content_words(part)
+            is_near = len(words & known) >= LEAST_SHARED and coverage(words, known) >= least
+            if is_near and forbids(part) == forbids(statement):
+                return True
     return False
+
+
+def forbids(text: str) -> bool:
+    """Return whether a text has a word that forbids or denies, in any of the languages."""
+    return _FORBIDS.search(text) is not None

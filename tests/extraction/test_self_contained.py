@@ -94,26 +94,57 @@ def appended(content: str, offset: int, title: str = "") -> TranscriptMessage:
 
 
 SAID = "From now on the bakery delivers to Malmö on Tuesdays only."
-COPY = "Deliveries of the bakery to Malmö: on Tuesdays only."
+COPY = "From now on, the bakery delivers to Malmö on Tuesdays only."
+SIMILAR = "Deliveries of the bakery to Malmö: on Tuesdays only."
 
 
-def test_what_the_agent_stored_is_not_extracted():
-    assert extract_candidates([person(SAID, 10)])
-    assert not extract_candidates([person(SAID, 10), appended(COPY, 20)])
-    assert extract_candidates([person(SAID, 10), appended("The bakery has a new oven.", 20)])
-    failed = replace(appended(COPY, 20), failed=True)
-    assert extract_candidates([person(SAID, 10), failed])
+@pytest.mark.parametrize(("said", "stored", "at_once"), [
+    (SAID, SIMILAR, False), (SAID, "The bakery has a new oven.", True),
+    ("Never deploy the billing service on Fridays.", "Deploy the billing service on Fridays after lunch.", True),
+    ("From now on customer data must never leave the EU region.",
+     "EU region is configured in terraform; customer table has an index on email", True),
+    ("Always use uv instead of pip.", "Project setup: uses pip with requirements.txt", True),
+    ("Ab sofort schicken wir Rechnungen nie per Mail.", "Rechnungen schicken wir ab sofort per Mail.", True),
+    ("A partir de ahora no pedimos nunca harina los lunes.", "Pedimos harina los lunes a partir de ahora.", True),
+    ("Désormais on ne livre jamais le dimanche matin.", "On livre le dimanche matin, désormais.", True),
+])  # fmt: skip
+def test_what_the_agent_perhaps_stored_waits(said: str, stored: str, at_once: bool):
+    (alone,) = extract_candidates([person(said, 10)])
+    (found,) = extract_candidates([person(said, 10), appended(stored, 20)])
+    assert (alone.outright, found.outright, found.text) == (True, at_once, alone.text)
+    failed = replace(appended(stored, 20), failed=True)
+    assert extract_candidates([person(said, 10), failed]) == [alone]
+
+
+LATER = [person("and note that down", 30), appended(COPY, 40)]
 
 
 @pytest.mark.anyio
 async def test_what_the_agent_stores_later_replaces_the_extracted_note(world: World):
     async with world.engine() as engine:
         (note,) = (await take(engine, [person(SAID, 10), assistant("Fine.", 20)])).active
-        await take(engine, [person("and note that down", 30), appended(COPY, 40)])
+        await engine.append(COPY, kind="decision")
+        await take(engine, LATER)
         states = {record.id: record.state for record in records(engine)}
         assert states[note] is NoteState.DELETED
         again = await take(engine, [person(SAID, 10), assistant("Fine.", 20)])
         assert again.active == again.waiting == ()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("in_memory", "edit"), [("", ""), (SIMILAR, ""), (SAID.replace("only", "never"), ""), (COPY, SAID)]
+)
+async def test_nothing_less_than_a_copy_in_memory_replaces_it(world: World, in_memory: str, edit: str):
+    async with world.engine() as engine:
+        (note,) = (await take(engine, [person(SAID, 10), assistant("Fine.", 20)])).active
+        if in_memory:
+            await engine.append(in_memory, kind="decision")
+        if edit:
+            await engine.update(note, f"{edit} Anna drives.")
+            await engine.update(note, edit)
+        await take(engine, LATER)
+        assert {record.id: record.state for record in records(engine)}[note] is NoteState.ACTIVE
 
 
 PROPOSALS = [
