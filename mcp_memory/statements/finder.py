@@ -32,12 +32,12 @@ from mcp_memory.statements.classifier import (
 from mcp_memory.statements.corrections import corrected
 from mcp_memory.statements.cues import features, has_cue, is_not_to_be_kept, is_vetoed
 from mcp_memory.statements.language import is_personal
-from mcp_memory.statements.proposals import HasRead
+from mcp_memory.statements.proposals import HasRead, is_own_proposal
 from mcp_memory.statements.reasons import EXPLAINS, explains, reason_features
 from mcp_memory.statements.self_contained import is_cut_off, is_task, is_worth_proposing, stands_alone
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import MENTIONED, Statement, classify, opening_chars
-from mcp_memory.statements.user_sentences import UserSentence
+from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
 from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.language.terms import content_words
 
@@ -48,10 +48,8 @@ LIKELY, LEANING, UNCLEAR = 0.88, 0.45, 0.4
 RANKED, MOST_UNSURE = 0.3, 0.8
 """The most that the classifier's likelihood adds to the score of a proposal, and the highest score of a proposal."""
 _PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut| y a)|elle|ils|elles|él|ella|ellos)\b")
-_BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
-
-_THAT = re.compile(r"\b(?:that|it|this|das|es|ça|cela|eso|lo)\s*[,.;:!–—-]")
-"""Matches a retracted `it` or `that` without another noun: `scrap it, we …`, not `drop that column`."""
+_NAMES_NOTHING = re.compile(r"\s*(?:$|[,.;:!…–—-])")
+"""Matches the rest of a retraction without a noun: `scrap it, we …`, not `drop that column`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,10 @@ def find_statements(
         before = spoken[number - 1] if -1 in one.beside else None
         if latest and turns[one.message.offset] > turns[latest.offset] + CORRECTED_WITHIN:
             latest = None
-        found = _taken_back(one, latest) or _corrected(one, latest) or _agreed(one, why) or _stated(one, why, before)
+        last = spoken[number - 1] if number else None
+        found = (
+            _taken_back(one, last, latest) or _corrected(one, latest) or _agreed(one, why) or _stated(one, why, before)
+        )
         if found:
             latest = found
             yield found
@@ -182,18 +183,35 @@ def _likely_reason(one: _Judged, other: _Judged, *, is_behind: bool) -> float:
     return likelihood("reason", seen, other.states, one.states)
 
 
-def _taken_back(one: _Judged, latest: Candidate | None) -> Candidate | None:
-    """Return the candidate that `Scrap that` retracts: the latest statement."""
+def _taken_back(one: _Judged, before: _Judged | None, latest: Candidate | None) -> Candidate | None:
+    """Return the candidate that a retraction replaces: the latest statement, if it names it (`scrap the buffer`), or
+    if you or the assistant said nothing else in between that it may mean (`scrap that`)."""
     text = one.sentence.text
     if latest is None or not is_retraction(one.sentence):
         return None
-    is_bare = _BARE.fullmatch(text) is not None
-    names_it = is_bare or _THAT.search(one.sentence.view)
-    if not names_it and not content_words(text) & content_words(latest.text):
+    rest = text[retraction_chars(one.sentence) :]
+    if _NAMES_NOTHING.match(rest):
+        is_meant = before is not None and _was_just_said(latest, before, one.assistant)
+    else:
+        is_meant = bool(content_words(rest) & content_words(latest.statement))
+    if not is_meant:
         return None
-    old = latest.text.partition("\n")[0]
-    rest = "" if is_bare else _sentence(text[retraction_chars(one.sentence) :].strip(" ,.;:!–—-"))
-    return _candidate(one, StatementKind.DECISION, LIKELY, f"No longer: {old} {rest}".strip() + f"\n\n> {text}", latest)
+    old, now = latest.text.partition("\n")[0], _sentence(rest.strip(" ,.;:!…–—-"))
+    score = LIKELY if latest.outright else min(latest.score, MOST_UNSURE)
+    return _candidate(one, StatementKind.DECISION, score, f"No longer: {old} {now}".strip() + f"\n\n> {text}", latest)
+
+
+def _was_just_said(latest: Candidate, before: _Judged, assistant: str) -> bool:
+    """Return whether the candidate is the last thing said: no question, suggestion or task of yours follows it, nor
+    another proposal of the assistant."""
+    view = before.sentence.view
+    if latest.offset != before.message.offset or has_cue(view, "hedge"):
+        return False
+    if latest.said != before.sentence.text and (is_vetoed(before.sentence) or is_task(view)):
+        return False
+    said = assistant_sentences(assistant)
+    offers = any(said[at].is_question or is_own_proposal(said, at) for at in range(len(said)))
+    return not offers or bool(content_words(assistant) & content_words(latest.statement))
 
 
 def _corrected(one: _Judged, latest: Candidate | None) -> Candidate | None:

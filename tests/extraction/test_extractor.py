@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.statements.candidate import StatementKind, make_title
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.language import languages
@@ -131,3 +133,38 @@ def test_titles():
     assert make_title("a `b` " * 20).count(" ") == 14
     assert make_title("sqlalchemy.exc.Error in tests") == "sqlalchemy.exc.Error in tests"
     assert make_title("") == "" and len(make_title("x" * 300)) == 100
+
+
+DECIDED = "We decided to run the backup at 22:00."
+
+
+@pytest.mark.parametrize(
+    ("between", "words"),
+    [
+        ((person("could we put the logo on top?", 1),), "scrap that"),
+        ((person("what if we'd store the keys in a sheet? or is that stupid", 1),), "scrap that. we take sqlite"),
+        ((assistant("Shall I put the logo on top?", 1),), "no, forget it"),
+        ((person("maybe the logo could go on top", 1),), "vergiss das bitte"),
+        ((person("rename the file to a.py", 1),), "déjalo"),
+        ((person("et si on mettait le logo en haut ?", 1),), "laisse tomber"),
+        ((), "could we put the logo on top? scrap that"),
+    ],
+)
+def test_a_retraction_means_only_what_was_said_last(between: Sequence[TranscriptMessage], words: str):
+    found = extract_candidates([person(DECIDED, 0), *between, person(words, 9)])
+    assert [one.text for one in found if one.instead_of or one.offset == 0] == [DECIDED]
+
+
+@pytest.mark.parametrize(
+    ("between", "words"),
+    [
+        ((), "vergiss das bitte"),
+        ((), "déjalo"),
+        ((), "laisse tomber"),
+        ((assistant("Noted. Shall I change the backup job?", 1),), "no wait, scratch that"),
+        ((assistant("Noted.", 1), person("thanks", 2)), "forget what I said about the backup"),
+    ],
+)
+def test_a_retraction_of_the_last_statement_or_by_name(between: Sequence[TranscriptMessage], words: str):
+    (found,) = extract_candidates([person(DECIDED, 0), *between, person(words, 9)])
+    assert found.text.startswith(f"No longer: {DECIDED}") and found.outright
