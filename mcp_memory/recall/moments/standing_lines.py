@@ -1,9 +1,8 @@
 """Choose the notes that every session of a project should know, each as one line: preferences, rules that hold until
-further notice, and decisions in use. Pure functions."""
+further notice, and decisions. Pure functions."""
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date
 from functools import cache
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ LASTING = frozenset({PREFERENCE, DECISION, "lesson", "workflow", "fact", "note"}
 LINE_CHARS = 220
 """The longest line. A longer statement is cut to its sentence with the rule."""
 
-MOST_LINES, FEWEST_WORDS, DAYS_IN_USE = 12, 3, 2
+MOST_LINES, FEWEST_WORDS = 12, 3
 SAME = 0.7
 """The share of a line's content words that another line repeats if both say the same."""
 
@@ -44,11 +43,11 @@ def choose_lines(
     most used first. Skip statements that `known` or an earlier line contains."""
     found: list[tuple[int, int, int, StandingLine]] = []
     for at, (note, text) in enumerate(notes):
-        days = uses[note.id].used_days if note.id in uses else list[date]()
-        ranked = _line(note, statement_of(text), is_used=len(days) >= DAYS_IN_USE)
+        ranked = _line(note, statement_of(text))
         if ranked:
             rank, line = ranked
-            found.append((rank, -len(days), at, StandingLine(note, line)))
+            days = len(uses[note.id].used_days) if note.id in uses else 0
+            found.append((rank, -days, at, StandingLine(note, line)))
     told = [content_words(line) for line in known.splitlines()]
     chosen: list[StandingLine] = []
     for *_, line in sorted(found, key=lambda one: one[:3]):
@@ -64,7 +63,7 @@ def is_lasting(sentence: str) -> bool:
     return _is_whole(sentence) and not _has("moment", sentence)
 
 
-def _line(note: NoteRecord, statement: str, *, is_used: bool) -> tuple[int, str] | None:
+def _line(note: NoteRecord, statement: str) -> tuple[int, str] | None:
     """Return the rank of a note and its line; None for a note that no start shows."""
     found = [statement] if len(statement) <= LINE_CHARS else [sentence.text for sentence in sentences(statement)]
     whole = [line for line in found if len(line) <= LINE_CHARS and _is_whole(line)]
@@ -76,7 +75,7 @@ def _line(note: NoteRecord, statement: str, *, is_used: bool) -> tuple[int, str]
     rules = [line for line in whole if _has("rule", line) or (not was_extracted and _has("universal", line))]
     if rules:
         return 1, rules[0]
-    return (2, whole[0]) if whole and note.kind == DECISION and is_used else None
+    return (2, whole[0]) if whole and note.kind == DECISION else None
 
 
 def _is_whole(sentence: str) -> bool:
