@@ -211,9 +211,9 @@ class Briefer:
 
     def _known_to(self, session: str, prompt: str) -> Callable[[Passage], bool]:
         """Read what the session has seen and said, and return the test for a passage."""
-        self.own_words.read(session)
+        is_own = self.own_words.known_to(session, prompt)
         seen = self.seen.seen_by(session)
-        return lambda passage: mark_of(passage) in seen or self.own_words.are_in(session, passage, prompt)
+        return lambda passage: mark_of(passage) in seen or is_own(passage)
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
         """Return the notes with the ids of briefings, without forgotten notes and candidates."""

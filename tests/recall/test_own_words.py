@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from mcp_memory.capture.config import CaptureConfig
+from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
+from mcp_memory.recall.moments.own_words import MOST_WORDS, OwnWords, SaidSentences
 from tests.capture.written import line, result, use
 from tests.support.briefings import PORT, QUESTION
 from tests.support.keyword_engine import KeywordEngine
+from tests.support.passages import passage
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -92,6 +98,67 @@ async def test_what_the_prompt_itself_says_is_not_shown(
         assert await shown(engine, transcript, prompt) is not is_said
 
 
+RULE = "Never deploy the billing service on Fridays."
+FORBIDDEN_ACTS = {
+    RULE: [
+        "Please deploy the billing service, today is Friday and Fridays are fine",
+        "I will deploy the billing service, Fridays are not special.",
+        "So you never deploy the billing service on Fridays. Deploy it anyway.",
+    ],
+    "Niemals die Kundendaten nach Amerika schicken.": ["Bitte die Kundendaten nach Amerika schicken"],
+    "No pedir harina los lunes al proveedor Gómez.": ["Pedir harina los lunes al proveedor Gómez"],
+    "Ne jamais envoyer les factures du cabinet par courriel.": ["Envoyer les factures du cabinet par courriel."],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"), [(rule, said) for rule, all_said in FORBIDDEN_ACTS.items() for said in all_said]
+)
+@pytest.mark.parametrize("role", ["user", "assistant"])
+async def test_an_order_is_shown_as_it_is_about_to_be_broken(
+    world: World, transcript: Path, rule: str, said: str, role: str
+) -> None:
+    async with engine_for(world, transcript) as engine:
+        await engine.append(rule, kind="preference", source="user")
+        transcript.write_bytes(line(1, said, role=role))
+        asked = {"session": SESSION, "transcript": str(transcript), "lasting": False}
+        assert (
+            rule in (await engine.perform("brief", {**asked, "prompt": said if role == "user" else f"{rule}?"}))["text"]
+        )
+        transcript.write_bytes(use(2, "c1", APPEND, content=rule))
+        assert rule not in (await engine.perform("brief", {**asked, "prompt": f"{rule}?"}))["text"]
+
+
+@pytest.mark.parametrize(
+    ("note", "said", "is_own"),
+    [
+        ("The backup server is called hydra.", "Log in to the backup server, it is called medusa I think", False),
+        ("Hydra is the nightly backup server of the archive in Cork.",
+         "Medusa is the nightly backup server of the archive in Cork.", False),
+        ("The nightly backup runs on server hydra in the Cork archive.",
+         "The nightly backup runs on server medusa in the Cork archive.", False),
+        ("Invoices of the bakery go to Maria.", "So the invoices of the bakery go to Peter", False),
+        ("The status page isn't public for guests.", "The status page is public for guests.", False),
+        ("Letters leave the office without a stamp.", "Letters leave the office with a stamp.", False),
+        ("The ward orders infusion pumps from Bertol in Essen.",
+         "The ward is busy. Orders came. Infusion is easy. The pumps work. Bertol wrote. Essen is far.", False),
+        ("The ward orders infusion pumps from Bertol in Essen.",
+         "So the ward orders\ninfusion pumps from Bertol in Essen.", True),
+        ("Die Besuchszeit endet um 18 Uhr.", "Ach ja: die Besuchszeit endet um 18 Uhr, wie immer.", True),
+        ("The status page isn't public for guests.",
+         "I'm not sure why, but the status page isn't public for guests.", True),
+    ],
+)  # fmt: skip
+async def test_one_sentence_says_a_passage_with_its_names_and_its_denials(
+    world: World, transcript: Path, note: str, said: str, *, is_own: bool
+) -> None:
+    async with engine_for(world, transcript) as engine:
+        await engine.append(note, kind="fact", source="user")
+        transcript.write_bytes(line(1, said, role="assistant"))
+        asked = {"session": SESSION, "transcript": str(transcript), "prompt": f"{note}?", "lasting": False}
+        assert (note not in (await engine.perform("brief", asked))["text"]) is is_own
+
+
 async def test_what_is_said_later_and_in_a_rewritten_transcript_is_read(world: World, transcript: Path) -> None:
     async with engine_for(world, transcript) as engine:
         await engine.append(PORT, kind="fact")
@@ -162,3 +229,44 @@ async def test_each_client_has_its_own_form_of_a_call(world: World, client: str,
     async with world.engine(capture=CaptureConfig(folders={client: str(folder)})) as engine:
         await engine.append(PORT, kind="fact")
         assert not await shown(engine, folder / "s-1.jsonl", session=f"{client}/s-1")
+
+
+class SlowPaths(TranscriptPaths):
+    """The disk of one transcript answers only when `answers` is set."""
+
+    def __init__(self, folder: Path, slow: str) -> None:
+        super().__init__({"claude-code": str(folder)})
+        self.slow, self.asked, self.answers = slow, Event(), Event()
+
+    @contextmanager
+    def open_transcript(self, path: TranscriptPath) -> Generator[int]:
+        if path.inner.name == self.slow:
+            self.asked.set()
+            assert self.answers.wait(10)
+        with super().open_transcript(path) as descriptor:
+            yield descriptor
+
+
+def test_a_slow_disk_of_one_session_keeps_nobody_waiting(tmp_path: Path) -> None:
+    paths = SlowPaths(tmp_path, "s-1.jsonl")
+    own_words = OwnWords(paths, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    for name in ("s-1", "s-2"):
+        (tmp_path / f"{name}.jsonl").write_bytes(line(1, PORT))
+        own_words.follow(f"claude-code/{name}", paths.locate("claude-code", str(tmp_path / f"{name}.jsonl")))
+    note = passage(PORT)
+    with ThreadPoolExecutor() as pool:
+        slow = pool.submit(own_words.known_to, SESSION)
+        assert paths.asked.wait(10)
+        assert own_words.known_to("claude-code/s-2")(note), "another session"
+        assert not own_words.known_to(SESSION)(note), "a second prompt of the same session"
+        paths.answers.set()
+        assert slow.result(10)(note)
+
+
+def test_of_a_long_session_the_latest_words_are_kept() -> None:
+    said = SaidSentences().with_messages(
+        [[f"Parcel {number} goes to the harbor of Lisbon."] for number in range(40_000)]
+    )
+    assert said.places.nbytes <= 8 * MOST_WORDS
+    assert said.say("Parcel 39999 goes to the harbor of Lisbon.")
+    assert not said.say("Parcel 1 goes to the harbor of Lisbon.")

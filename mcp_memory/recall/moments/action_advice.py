@@ -14,14 +14,13 @@ from mcp_memory.recall.context_budget import TextFrame, fit, render
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, stretches
 from mcp_memory.recall.moments.error_quotes import ErrorOutput
 from mcp_memory.recall.moments.note_mentions import Mention, find_mention
-from mcp_memory.recall.moments.persons_orders import is_persons_word
+from mcp_memory.recall.moments.persons_orders import is_persons_word, is_standing
 from mcp_memory.recall.moments.tool_action import ToolAction, read_action
 from mcp_memory.recall.seen_passages import mark_of
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
-from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.entry_marks import admits, note_of
 from mcp_memory.vault.vault import Vault
 
@@ -79,14 +78,15 @@ class ActionAdvisor:
         def look() -> Advice:
             found = self._naming(action, wanted) if output is None else self._quoting(output, wanted)
             ranked = sorted(found, key=lambda one: one[0], reverse=True)
-            if ranked:
-                briefer.own_words.read(session)
+            if not ranked:
+                return {**_SILENCE}
+            is_own = briefer.own_words.known_to(session)
             for _, mention, passage in ranked if stop else ():
                 if self._stops(session, action, mention, passage, wanted):
                     return told(passage, mention, is_stop=True)
             for _, mention, passage in ranked if not orders else ():
                 if self._is_current(passage, wanted):
-                    if not briefer.own_words.are_in(session, passage) and self._is_new(session, passage):
+                    if not is_own(passage) and self._is_new(session, passage):
                         return told(passage, mention, is_stop=False)
                     if output is not None:  # the session already has the best note
                         break
@@ -108,7 +108,7 @@ class ActionAdvisor:
         refusal, briefer = _mark(f"{action} was refused"), self.briefer
         return (
             mention.forbids
-            and (_is_standing(passage) or passage.note.kind not in _LEARNED_KINDS)
+            and (is_standing(passage) or passage.note.kind not in _LEARNED_KINDS)
             and refusal not in briefer.seen.seen_by(session)
             and self._is_current(passage, wanted)
             and is_persons_word(self.vault, passage, action)
@@ -119,11 +119,11 @@ class ActionAdvisor:
     def _naming(self, action: ToolAction, wanted: Filters) -> Iterator[Found]:
         """Yield the passages that name what the action touches; passages that forbid it rank first."""
         for passage in self._found(_terms(action), wanted):
-            note, is_standing = passage.note, _is_standing(passage)
-            if is_standing or note.kind not in _SILENT_KINDS:
-                commands = is_standing or note.kind not in _AGAINST_ALONE
+            note, stands = passage.note, is_standing(passage)
+            if stands or note.kind not in _SILENT_KINDS:
+                commands = stands or note.kind not in _AGAINST_ALONE
                 if mention := find_mention(passage.chunk.text, action, commands=commands):
-                    rank = (mention.forbids, note.kind != "fix", mention.weight, is_standing, *_nearness(passage))
+                    rank = (mention.forbids, note.kind != "fix", mention.weight, stands, *_nearness(passage))
                     yield rank, mention, passage
 
     def _quoting(self, output: str, wanted: Filters) -> Iterator[Found]:
@@ -168,10 +168,6 @@ class ActionAdvisor:
 def _mark(what: str) -> str:
     """Return the key under which `SeenPassages` records that a session has seen it."""
     return text_hash(what, 16)
-
-
-def _is_standing(passage: Passage) -> bool:
-    return passage.note.always_load or passage.note.path == MEMORY
 
 
 def _nearness(passage: Passage) -> tuple[bool, str]:

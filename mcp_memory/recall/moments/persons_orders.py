@@ -20,6 +20,11 @@ _LEFT_OUT = "---"
 """A line that replaces another line, so that the sentences around it stay separate."""
 
 
+def is_standing(passage: Passage) -> bool:
+    """Return whether every session of the passage's project is told it at its start."""
+    return passage.note.always_load or passage.note.path == MEMORY
+
+
 def is_persons_word(vault: Vault, passage: Passage, action: ToolAction) -> bool:
     """Return whether the person themselves forbids the action in this passage. False also for a note that can't be read
     just now."""
