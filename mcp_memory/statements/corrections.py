@@ -3,7 +3,8 @@
 import re
 from itertools import pairwise
 
-from mcp_memory.statements.cues import AGREEMENT, patterns
+from mcp_memory.comparison.values import Token, common_keys, tokens
+from mcp_memory.statements.cues import AGREEMENT, has_cue, patterns
 from mcp_memory.statements.user_sentences import UserSentence
 
 MOST_WORDS = 12
@@ -12,21 +13,66 @@ _VALUE = re.compile(r"(?<![\w.])\d[\d.,:]*\d(?![\w])|(?<![\w.])\d(?!\w)")
 _NOT = re.compile(
     r",? (?:and |und |et |y )?(?:not|nicht|statt|pas|instead of|rather than|no)\b[^,.;\d]{0,12}$", re.IGNORECASE
 )
+_PAUSE = re.compile(r"[,;:.!?–—](?=\s)")
+_SAYS = re.compile(
+    r"\b(?:(?:\w+ ){1,3}(?:told|tells|said|says|wants?|meint|sagte?|will|dit|veut|dice|dijo|quiere)\b"
+    r"(?: (?:me|us|mir|uns)\b)?|(?:i|ich|je) \w*me(?:an|in)\w*|make|mach\w*|should|must|hm+|nein|nope|oui|perdón|pardon"
+    r"|better|lieber|mejor|plutôt|pon\w*|(?:it|that|c)['’]e?st?|wrong|correct\w*|right|richtig|uhr|please)\b",
+    re.IGNORECASE,
+)
+"""Matches words of a correction, and who told it: they are no subject."""
 
 
 def corrected(sentence: UserSentence, statement: str, *, names_old: bool) -> str | None:
     """Return the statement with its new value, or with the correction after it if the old value needn't be named; None
-    if the sentence corrects nothing in it."""
-    if sentence.is_question:
+    if the sentence corrects nothing in it, or has a subject of its own."""
+    if sentence.is_question or has_cue(sentence.view, "hedge"):
         return None
-    said = [*_VALUE.finditer(sentence.text)]
-    known = [value[0] for value in _VALUE.finditer(statement)]
+    said, known = [*_VALUE.finditer(sentence.text)], [*_VALUE.finditer(statement)]
+    values = [value[0] for value in known]
     for new, old in pairwise(said):
-        is_denied = _NOT.search(sentence.text[new.end() : old.start()]) is not None
-        if is_denied and known.count(old[0]) == 1 and new[0] not in known:
-            return re.sub(rf"(?<![\w.]){re.escape(old[0])}(?!\w)", new[0], statement)
-    is_short = len(sentence.view.split()) <= MOST_WORDS
+        denial = _NOT.search(sentence.text[new.end() : old.start()])
+        if denial and values.count(old[0]) == 1 and new[0] not in values:
+            place = known[values.index(old[0])]
+            start = max((pause.end() for pause in _PAUSE.finditer(sentence.text, 0, new.start())), default=0)
+            own, shared = _words(sentence.text, (start, new.end() + denial.start()), statement)
+            if (own and not shared) or not _is_same_kind(_token(sentence.text, new), _token(statement, place)):
+                return None
+            return f"{statement[: place.start()]}{new[0]}{statement[place.end() :]}"
     corrects = patterns(AGREEMENT)["corrects"].match(sentence.view)
-    if not names_old and is_short and corrects and said and known and said[0][0] not in known:
-        return f"{statement} Corrected: {sentence.text[corrects.start(1) :].rstrip('.')}."
-    return None
+    is_short = len(sentence.view.split()) <= MOST_WORDS
+    if names_old or not (is_short and corrects and said and known) or said[0][0] in values:
+        return None
+    new = _token(sentence.text, said[0])
+    pause = _PAUSE.search(sentence.text, said[0].end())
+    clause = corrects.end(), pause.start() if pause else len(sentence.text)
+    own, shared = _words(sentence.text, clause, statement)
+    if own - shared or not any(_is_same_kind(new, _token(statement, value)) for value in known):
+        return None
+    return f"{statement} Corrected: {sentence.text[corrects.start(1) :].rstrip('.')}."
+
+
+def _words(text: str, clause: tuple[int, int], statement: str) -> tuple[set[str], set[str]]:
+    """Return the words of a clause besides words of correction, and those of them that the statement has, too."""
+    start, end = clause
+    said = [match.span() for match in _SAYS.finditer(text[:end], start)]
+    own = {
+        token.key
+        for token in tokens(text)
+        if token.type in {"word", "name"}
+        and start <= token.start < end
+        and not any(first <= token.start < last for first, last in said)
+    }
+    return own, common_keys(own, {token.key for token in tokens(statement)})
+
+
+def _token(text: str, value: re.Match[str]) -> Token | None:
+    return next((token for token in tokens(text) if token.start <= value.start() < token.end), None)
+
+
+def _is_same_kind(new: Token | None, old: Token | None) -> bool:
+    """Return whether the values count or measure the same; one without a unit may be anything."""
+    if new is None or old is None:
+        return False
+    is_bare = any(value.type == "number" and not value.noun for value in (new, old))
+    return is_bare or (new.type == old.type and new.unit == old.unit)
