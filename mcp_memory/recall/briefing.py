@@ -168,15 +168,15 @@ class Briefer:
             )
             if recalled.wanted and may_be_kept and not subagent:
                 self.log.uses.unanswered.add(may_be_kept, wanted.project)
-            recalled = await self._with_pointers(session, recalled, phase.budget_tokens, lasting=lasting)
+            recalled = await self._with_pointers(session, recalled, phase.budget_tokens)
             room = recalled.frame.room(phase.budget_tokens)
             if line := self.updates.line(session, recalled.passages):
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             shown = (*recalled.passages, *recalled.unsure)
             notes = dict.fromkeys([*(passage.shown_id for passage in shown), *of_due])
-            lasts = recalled.passages if lasting else ()
-            briefing = await self._briefing(session, project, recalled, lasts, notes, may_be_kept, "prompt")
+            lasts, pointed = (recalled.passages, recalled.unsure) if lasting else ((), ())
+            briefing = await self._briefing(session, project, recalled, lasts, notes, may_be_kept, "prompt", pointed)
             self.updates.mark_seen(session, lasts)
             if not withdrawn or subagent:
                 return briefing
@@ -247,24 +247,17 @@ class Briefer:
             await in_thread(lambda: self.seen.add(session, marks), deadline_s=LOOK_S, what="noting what was shown")
         return recalled, [note for one in heard for note in one.notes]
 
-    async def _with_pointers(
-        self, session: str, recalled: RecalledText, budget_tokens: int, *, lasting: bool
-    ) -> RecalledText:
-        """Add a line that points to the unsure passages, without those that the session was pointed to before."""
+    async def _with_pointers(self, session: str, recalled: RecalledText, budget_tokens: int) -> RecalledText:
+        """Add a line that points to the unsure passages, without those that the session was pointed to before; as
+        `unsure` keep only those that the line names."""
         if not recalled.unsure:
             return recalled
-
-        def point() -> tuple[Passage, ...]:
-            seen = self.seen.seen_by(session)
-            new = tuple(passage for passage in recalled.unsure if pointer_mark(passage) not in seen)[:MOST_POINTERS]
-            if lasting:
-                self.seen.add(session, map(pointer_mark, new))
-            return new
-
-        new = await in_thread(point, deadline_s=LOOK_S, what="noting what was shown")
+        look = partial(self.seen.seen_by, session)
+        seen = await in_thread(look, deadline_s=LOOK_S, what="reading what was shown")
+        new = tuple(passage for passage in recalled.unsure if pointer_mark(passage) not in seen)[:MOST_POINTERS]
         room = recalled.frame.room(budget_tokens)
         assembly = with_notice(recalled.assembly, pointer_line(new), room) if new else recalled.assembly
-        return replace(recalled, assembly=assembly, unsure=new)
+        return replace(recalled, assembly=assembly, unsure=new if assembly is not recalled.assembly else ())
 
     async def _orders(self, project: str | None) -> RecalledText:
         budget = self.config.phases[SUBAGENT].budget_tokens
@@ -273,11 +266,12 @@ class Briefer:
     async def _briefing(
         self, session: str, project: str | None, recalled: RecalledText, passages: Iterable[Passage],
         notes: Iterable[NoteId], prompt: str | None = None, event: str = "session-start",
+        pointed: Iterable[Passage] = (),
     ) -> Briefing:  # fmt: skip
-        """Record the briefing; `passages` are those that stay in the session's context."""
+        """Record the briefing; `passages`, and pointers to those `pointed` to, stay in the session's context."""
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing(degraded=recalled.degraded)
-        marks = [mark_of(passage) for passage in passages]
+        marks = [*map(mark_of, passages), *map(pointer_mark, pointed)]
         given = (*recalled.passages, *recalled.unsure) or passages
 
         def record() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from time import time
 
 import pytest
 
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.models import NoteState
-from mcp_memory.recall.config import RecallConfig
+from mcp_memory.recall.config import SHIPPED_PHASES, RecallConfig
 from mcp_memory.recall.seen_passages import KEPT_S, MOST_SESSIONS, SeenPassages
 from mcp_memory.text.tokens import count_tokens
 from tests.support.briefings import PORT, QUESTION, begun, told
@@ -41,6 +42,22 @@ async def test_a_note_that_perhaps_helps_is_pointed_to_once(world: World) -> Non
         assert len(pointers) == 3 and all(re.fullmatch(r'[0-9A-Z]{6} "Port \d+"', pointer) for pointer in pointers)
         again = await told(engine, "s", QUESTION)
         assert not any(pointer in again for pointer in pointers)
+
+
+async def test_a_pointer_without_room_does_not_count_as_shown(world: World) -> None:
+    tight, wide = (
+        RecallConfig(phases={"prompt": replace(SHIPPED_PHASES["prompt"], budget_tokens=tokens)}) for tokens in (60, 150)
+    )
+    async with world.engine() as engine:
+        for number in range(40):
+            content = f"The staging database listens on port {number}, and more."
+            await engine.append(content, title=f"Port {number} {'of the harbor ' * 6}")
+    async with world.engine(recall=tight) as engine:
+        briefing = await engine.brief("s", QUESTION)
+        assert "Port" not in briefing.text and list(briefing.notes) == []
+    async with world.engine(recall=wide) as engine:
+        pointed = await told(engine, "s", QUESTION)
+        assert "Perhaps, by memory_recall" in pointed and pointed == await told(engine, "another", QUESTION)
 
 
 async def test_the_start_holds_what_every_session_should_know(world: World) -> None:
