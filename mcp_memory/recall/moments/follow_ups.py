@@ -11,7 +11,7 @@ from mcp_memory.text.language.clauses import is_question
 from mcp_memory.text.language.terms import words
 
 MOST_WORDS = 8
-LAST_SENTENCES, SENTENCE_CHARS = 3, 300
+LAST_SENTENCES, SENTENCE_CHARS = 2, 300
 """The sentences at the end of the answer that are tried, each by itself: among other words, what a sentence is about is
 lost."""
 
