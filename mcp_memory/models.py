@@ -381,6 +381,11 @@ class Conflict:
     why: str
 
     @property
+    def since(self) -> datetime:
+        """When the newer note was made."""
+        return datetime.fromisoformat(self.newer_at)
+
+    @property
     def is_certain(self) -> bool:
         """Return whether values were compared."""
         return not self.why.startswith(FORK)

@@ -132,7 +132,7 @@ def _recall_ports(
     transcripts: TranscriptPaths,
 ) -> RecallPorts:
     filters = partial(filters_for, projects, clock, vault.layout.tz)
-    current = CurrentValues(index, indexing.conflicts)
+    current = CurrentValues(index, indexing.conflicts, clock)
     answerer = RecallAnswerer(vault, index, search.searcher, config.recall, clock, current)
     off_record, meaning, keep_words = OffRecordSessions(config.state), search.searcher.meaning, config.recall.keep_words
     unanswered = UnansweredQuestions(clock, meaning, off_record.silences, keep_words=keep_words)

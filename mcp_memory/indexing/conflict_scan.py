@@ -16,7 +16,7 @@ from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText, clipped
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.stated_texts import Contrary, StatedText, StatedTexts
+from mcp_memory.indexing.stated_texts import LONG_AGO, Contrary, StatedText, StatedTexts
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, PrivateMarks
 from mcp_memory.runtime.idle_detector import give_way
@@ -114,7 +114,7 @@ class ConflictScan:
             for one in list(self._conflicts_of(path)):
                 found.append(one)
                 known = self._by_older.get(one.older)
-                if one.is_certain and (known is None or known.newer_at <= one.newer_at):
+                if one.is_certain and (known is None or known.since <= one.since):
                     self._by_older[one.older] = one  # so that the next are compared with the latest
             done[path] = etags[path]
         changed = (
@@ -125,11 +125,11 @@ class ConflictScan:
         done |= dict.fromkeys(again, Etag(""))  # until then they keep their etag, so that others may find them
         if done:
             self._index.put_conflicts(done, found)
-        self.open_conflicts = sorted(self._index.conflicts(), key=lambda conflict: conflict.newer_at)
+        self.open_conflicts = sorted(self._index.conflicts(), key=lambda conflict: conflict.since)
         certain = [conflict for conflict in self.open_conflicts if conflict.is_certain]
         self._by_older = {conflict.older: conflict for conflict in certain}
-        dates = {conflict.newer: conflict.newer_at for conflict in certain}
-        by_date = sorted(certain, key=lambda conflict: dates.get(conflict.older, ""))
+        dates = {conflict.newer: conflict.since for conflict in certain}
+        by_date = sorted(certain, key=lambda conflict: dates.get(conflict.older, LONG_AGO))
         self._by_newer = {conflict.newer: conflict for conflict in by_date}
         if not todo:
             self.texts.forget()

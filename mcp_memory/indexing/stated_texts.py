@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 from itertools import groupby
 
 from mcp_memory.comparison.other_value import NoteText
@@ -13,6 +13,7 @@ from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.text.markdown import logs
+from mcp_memory.vault.draft import past
 from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.entry_marks import admits, entry_record
 
@@ -20,10 +21,9 @@ NEAREST = 12
 """The most passages that a statement is compared with."""
 MAX_PASSAGES = 8
 """The most passages of a note; a note with more is a document."""
-CLOCKS_DIFFER = timedelta(days=1)
 
 _HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:project|tags):.*\))?$")
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,11 @@ class StatedTexts:
             return False
         dates = self.date(older), self.date(newer)
         first = min(older, newer, key=lambda one: (self.date(one), not one.id, one.id))
-        is_dated = dates != (_LONG_AGO, _LONG_AGO)
+        is_dated = dates != (LONG_AGO, LONG_AGO)
         return first is older and is_dated and older.id != newer.id and not older.holds_beside(newer)
 
     def date(self, stated: StatedText) -> datetime:
-        """Return the date of a statement; a future date can't order two statements."""
-        when = stated.when
-        return when if when and when <= self._clock() + CLOCKS_DIFFER else _LONG_AGO
+        return past(stated.when, self._clock()) or LONG_AGO
 
     def _read(self, path: NotePath) -> list[StatedText]:
         note = self._index.note(path)

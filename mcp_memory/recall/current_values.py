@@ -16,6 +16,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.vault.draft import past
 from mcp_memory.vault.succession.entry_marks import admits
 
 LOOK_S = 2.0
@@ -35,6 +36,7 @@ class CurrentValues:
 
     index: Index
     conflicts: ConflictScan
+    clock: Callable[[], datetime]
     remarks: list[Callable[[NoteId], str]] = field(default_factory=list[Callable[[NoteId], str]])
     """Functions from a note to a remark for the reader, such as what became of the code that it names; empty without a
     remark. They only read values in memory."""
@@ -44,7 +46,7 @@ class CurrentValues:
         replaced by the newest statement that contradicts it. Both are shown for a query about an earlier state, or if
         the older statement has more content. An older statement stays if the newer statement is from after
         `filters.until`. Raises IndexUnavailable."""
-        ordered = _newest_first(passages, content_words(query))
+        ordered = _newest_first(passages, content_words(query), self.clock())
         if not any(self.conflicts.concerns(passage.shown_id) for passage in ordered):
             return list(map(self._with_remark, ordered))
         current = partial(self._current, filters=filters, keeps_older=HISTORY.search(query) is not None)
@@ -101,7 +103,7 @@ class CurrentValues:
             yield replace(passage, remark=_outdated(conflict, newest[0]))
 
     def _newest(self, conflict: Conflict, filters: Filters) -> list[Passage]:
-        if filters.until and datetime.fromisoformat(conflict.newer_at) >= filters.until:  # a log's note has its day
+        if filters.until and conflict.since >= filters.until:  # a log's note has its day
             return []
         found = self._told(conflict.newer, conflict.newer_path, filters)
         telling = [one for one in found if conflict.after and conflict.after in one.chunk.text]
@@ -119,20 +121,23 @@ class CurrentValues:
         return [one for one in self.index.passages(path) if one.shown_id == note_id and admits(told, one)]
 
 
-def _newest_first(passages: Sequence[Passage], asked: frozenset[str]) -> list[Passage]:
+def _newest_first(passages: Sequence[Passage], asked: frozenset[str], now: datetime) -> list[Passage]:
     """Return the passages with those about one subject in the order of their dates, in the places that they have. They
-    are short statements of one project with the same words of the query, at least half of them."""
-    alike = defaultdict[object, list[int]](list)
+    are short statements of one project with the same words of the query, at least half of them; imported text has its
+    place."""
+    alike, dates = defaultdict[object, list[int]](list), dict[int, datetime]()
     for place, passage in enumerate(passages):
-        text = passage.chunk.text
-        if passage.note.date is None or passage.note.is_log or len(text) > MOST_ORDERED_CHARS:
+        note, text = passage.note, passage.chunk.text
+        date = past(note.date, now)
+        if date is None or note.is_log or note.is_foreign or len(text) > MOST_ORDERED_CHARS:
             continue
-        common = asked & content_words(f"{passage.note.title} {text}")
+        common = asked & content_words(f"{note.title} {text}")
         if common and coverage(asked, common) >= LEAST_ASKED:
-            alike[passage.note.project, common].append(place)
+            alike[note.project, common].append(place)
+            dates[place] = date
     ordered = list(passages)
     for places in alike.values():
-        newest = sorted(places, key=lambda place: (str(passages[place].note.date), -place), reverse=True)
+        newest = sorted(places, key=lambda place: (dates[place], -place), reverse=True)
         for place, source in zip(places, newest, strict=True):
             ordered[place] = passages[source]
     return ordered

@@ -65,6 +65,7 @@ class ParsedQuestion:
     days: Sequence[DateRange]
     """The days on which a log may have mentioned the dates in the question."""
     asks_when: bool
+    asked_at: datetime
     tickets: frozenset[str] = frozenset()
     """Numbered names, in lower case."""
 
@@ -73,7 +74,7 @@ def read_question(text: str, now: datetime, names: Iterable[str] = ()) -> Parsed
     """Read a question. `names`: the names in the question that some entry begins with."""
     days = [telling_days(date_range) for date_range in dates_in_question(text, now)]
     asks_when = _ASKS_WHEN.search(text) is not None
-    return ParsedQuestion(frozenset(name.lower() for name in names), days, asks_when, tickets(text))
+    return ParsedQuestion(frozenset(name.lower() for name in names), days, asks_when, now, tickets(text))
 
 
 def telling_days(named: DateRange) -> DateRange:

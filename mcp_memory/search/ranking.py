@@ -14,6 +14,7 @@ from mcp_memory.search.fusion import DENSE, FusionWeights, RetrieverRows
 from mcp_memory.text.language.identifiers import is_word_in, words_and_parts
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
+from mcp_memory.vault.draft import past
 from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.succession.entry_marks import note_of
 
@@ -93,7 +94,7 @@ def weigh(
     for chunk, passage in passages.items():
         added = boosts(question, passage, weights)
         weighed.append(WeightedRow(passage, fused[chunk] + sum(added.values()), fused[chunk], added))
-    return sorted(weighed, key=_order)
+    return sorted(weighed, key=lambda row: _order(row, question.asked_at))
 
 
 def best_of(
@@ -223,7 +224,7 @@ def _date(passage: Passage) -> str | None:
     return passage.note.day
 
 
-def _order(row: WeightedRow) -> tuple[float, int, float, str, int]:
+def _order(row: WeightedRow, now: datetime) -> tuple[float, int, float, str, int]:
     note = row.passage.note
-    when = note.date
+    when = past(note.date, now)
     return -round(row.score, 6), rank_of(note), -when.timestamp() if when else 0.0, note.path, row.passage.ordinal

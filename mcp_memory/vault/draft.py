@@ -163,9 +163,14 @@ def creation(text: str | None, tz: tzinfo, now: datetime) -> datetime | None:
     """Parse the time of creation. Raises InvalidInput, also for the future; another machine's clock may be ahead by
     CLOCKS_DIFFER."""
     moment = _time("created", text, tz)
-    if moment and moment > now + CLOCKS_DIFFER:
+    if moment and not past(moment, now):
         raise InvalidInput("created is in the future", hint="pass when it was said, or leave it out")
     return moment
+
+
+def past(when: datetime | None, now: datetime) -> datetime | None:
+    """Return the date; None if it is in the future, and so can't say which of two notes is newer."""
+    return when if when and when <= now + CLOCKS_DIFFER else None
 
 
 def _time(name: str, text: str | None, tz: tzinfo) -> datetime | None:

@@ -436,3 +436,36 @@ async def test_of_two_notes_about_what_is_asked_the_newer_comes_first(world: Wor
         await engine.append("The dentist moved in with Dr. Baker and shares the waiting room.", kind="fact")
         told = await engine.recall("who is my dentist?")
         assert told.index("Baker") < told.index("Adams")
+
+
+@pytest.mark.parametrize(
+    ("folder", "adams", "baker", "order"),
+    [
+        ("notes/fact", "2031-01-01T10:00:00+00:00", "2026-10-20T10:00:00+00:00", ["Baker", "Adams"]),
+        ("notes/fact", "2026-10-20T23:30:00-05:00", "2026-10-21T01:00:00+02:00", ["Adams", "Baker"]),
+        ("imported/book", "2026-10-20T10:00:00+00:00", "2026-10-25T10:00:00+00:00", ["Adams", "Baker"]),
+    ],
+    ids=["future", "offsets", "imported"],
+)
+async def test_a_date_in_the_future_and_imported_text_order_nothing(
+    world: World, folder: str, adams: str, baker: str, order: list[str]
+) -> None:
+    mill = "My dentist is Dr. Adams, her practice is in the old mill behind the station."
+    world.write("notes/fact/adams.md", f"---\nkind: fact\ncreated: {adams}\n---\n{mill}\n")
+    shared = "The dentist moved in with Dr. Baker and shares the waiting room."
+    world.write(f"{folder}/baker.md", f"---\nkind: fact\ncreated: {baker}\n---\n{shared}\n")
+    async with world.engine() as engine:
+        await engine.sweep()
+        told = await engine.recall("who is my dentist?")
+        assert sorted(order, key=told.index) == order
+
+
+async def test_the_value_before_is_found_whatever_the_time_zones(world: World) -> None:
+    when = {8087: "20T10:00:00+00:00", 8090: "21T01:00:00+02:00", 8093: "20T23:30:00-05:00", 8099: "22T10:00:00+00:00"}
+    for port, created in when.items():
+        text = f"The billing gateway listens on port {port}."
+        world.write(f"notes/fact/{port}.md", f"---\nkind: fact\ncreated: 2026-10-{created}\n---\n{text}\n")
+    async with world.engine() as engine:
+        await engine.sweep()
+        told = await engine.recall("which port does the billing gateway listen on?")
+        assert "8099" in told and "before: 8093" in told

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage
-from mcp_memory.search.ranking import FIRST_READ, WeightedRow, best_of, without_repeats
+from mcp_memory.search.boosts import BoostWeights, read_question
+from mcp_memory.search.ranking import FIRST_READ, WeightedRow, best_of, weigh, without_repeats
 
 MOST = 0.5
 
@@ -64,3 +67,14 @@ def test_only_what_may_still_come_among_the_best_is_read() -> None:
     best, _ = best_of(scores, 6, read=reading, weighed=lambda found: ordered(scores, {}, found), most=0.2)
     assert [each.passage.chunk_id for each in best] == [0, 1, 2, 3, 4, 5]
     assert len(read) in range(FIRST_READ * 6, 28)
+
+
+def test_of_equals_the_newer_comes_first_unless_its_date_is_in_the_future() -> None:
+    now = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    equals = {chunk: passage(chunk, "The bakery opens at six.") for chunk in range(3)}
+    for chunk, days in enumerate((-9, 400, -2)):
+        note = replace(equals[chunk].note, updated=now + timedelta(days=days))
+        equals[chunk] = replace(equals[chunk], note=note)
+    question = read_question("when does the bakery open", now)
+    rows = weigh(dict.fromkeys(equals, 1.0), equals, question, BoostWeights())
+    assert [row.passage.chunk_id for row in rows] == [2, 0, 1]

@@ -4,6 +4,7 @@ since each call of a tool waits for it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from time import monotonic
 from typing import Any
 
@@ -21,6 +22,7 @@ from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
+from mcp_memory.vault.draft import past
 from mcp_memory.vault.succession.entry_marks import admits, note_of
 from mcp_memory.vault.vault import Vault
 
@@ -118,22 +120,23 @@ class ActionAdvisor:
 
     def _naming(self, action: ToolAction, wanted: Filters) -> Iterator[Found]:
         """Yield the passages that name what the action touches; passages that forbid it rank first."""
+        now = self.briefer.answerer.clock()
         for passage in self._found(_terms(action), wanted):
             note, stands = passage.note, is_standing(passage)
             if stands or note.kind not in _SILENT_KINDS:
                 commands = stands or note.kind not in _AGAINST_ALONE
                 if mention := find_mention(passage.chunk.text, action, commands=commands):
-                    rank = (mention.forbids, note.kind != "fix", mention.weight, stands, *_nearness(passage))
+                    rank = (mention.forbids, note.kind != "fix", mention.weight, stands, *_nearness(passage, now))
                     yield rank, mention, passage
 
     def _quoting(self, output: str, wanted: Filters) -> Iterator[Found]:
         """Yield the passages that quote an error of the output."""
-        error = ErrorOutput(output)
+        error, now = ErrorOutput(output), self.briefer.answerer.clock()
         for passage in self._found(error.telling, wanted):
             is_learned = passage.note.kind in _LEARNED_KINDS
             likeness = error.likeness(f"{passage.note.title}\n{passage.chunk.text}", is_learned=is_learned)
             if likeness and passage.note.kind not in _NO_FIX_KINDS:
-                yield (likeness, is_learned, *_nearness(passage)), Mention(False, 0, False, ""), passage
+                yield (likeness, is_learned, *_nearness(passage, now)), Mention(False, 0, False, ""), passage
 
     def _found(self, terms: Iterable[str], wanted: Filters) -> list[Passage]:
         """Return the passages with any of these words; without a project, only passages without one."""
@@ -170,10 +173,10 @@ def _mark(what: str) -> str:
     return text_hash(what, 16)
 
 
-def _nearness(passage: Passage) -> tuple[bool, str]:
+def _nearness(passage: Passage, now: datetime) -> tuple[bool, float]:
     """Rank notes of the project before notes without one, and newer notes before older ones."""
-    note = passage.note
-    return note_of(passage).project is not None, str(note.date or "")
+    date = past(passage.note.date, now)
+    return note_of(passage).project is not None, date.timestamp() if date else 0.0
 
 
 def _terms(action: ToolAction) -> Iterable[str]:
