@@ -208,13 +208,14 @@ class CandidateIngest:
         await self._session_notes.drop_proposal(taken_back, captured.session)
         compare = partial(find_replaced, new, taken_back, self._index, self._core.indexing.conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
-        is_sure = (candidate.outright and candidate.score >= SURE) or states_new_value(candidate, contrary)
+        is_outright = candidate.outright and candidate.score >= SURE
+        is_sure = is_outright or states_new_value(candidate, contrary)
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
         if waits and candidate.score < SURE and not await self._session_notes.make_room(candidate, captured.session):
             await self._record(note_id, CandidateOutcome.DROPPED, captured)
             return CandidateOutcome.DROPPED
         try:
-            replaced = None if waits else outright_replaced(contrary, candidate.statement)
+            replaced = outright_replaced(contrary, candidate) if is_outright and not waits else None
             draft = self._draft(candidate, note_id, captured, contrary, replaced, waits=waits)
             receipt = await self._append_in_place(draft, replaced)
         except Refused as error:  # a refused candidate must not prevent the others from being stored

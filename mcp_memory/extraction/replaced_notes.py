@@ -1,5 +1,6 @@
 """Finds the notes that a new statement replaces, and notes made from words that a person retracts or has rejected."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import Contrary, StatedText
 from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState
 from mcp_memory.statements.candidate import Candidate, Voice
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.statements.cues import has_cue
+from mcp_memory.text.conversation.own_words import masked
+from mcp_memory.text.language.terms import content_words, terms
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
 from mcp_memory.vault.vault import Vault
@@ -27,6 +30,13 @@ SAYS_MORE = 5
 """The number of content words from which an older note has something to say besides what is no longer true."""
 MAX_REJECTED = 500
 """The number of your latest rejections with which new candidates are compared."""
+
+_UNSURE = re.compile(
+    r"\b(?:ask|unsure|glaube?|denke|frag\w*|crois|pense|demande\w*|creo|pregunt\w*|was|were|used to|formerly|previously"
+    r"|back then|war|waren|wurden?|früher|damals|étai\w*|avant|autrefois|era|eran|estaban?|antes)\b"
+)
+"""Matches doubt, also in a form that `hedge` lacks, and the past."""
+_SCOPE = re.compile(r"(?:but |and )?(?:in|on|at|for|im|am|auf|bei|beim|für|dans|sur|chez|pour|en|para) (?P<scope>.+)")
 
 
 def find_replaced(new: NoteText, taken_back: NoteId | None, index: Index, conflicts: ConflictScan) -> list[Contrary]:
@@ -79,19 +89,32 @@ def notes_made_of(captured: CapturedMessages, taken_back: TakenBack, index: Inde
 
 
 def states_new_value(candidate: Candidate, contrary: Sequence[Contrary]) -> bool:
-    """Return whether the person states, rather than asks, another value for something in memory."""
+    """Return whether the person plainly states, rather than asks or supposes, another value for something in memory."""
     is_said = candidate.voice is Voice.SAID and not candidate.statement.rstrip().endswith("?")
-    return is_said and any(why.after for _, why in contrary)
+    return is_said and any(why.after and _holds_for(candidate, stated) for stated, why in contrary)
 
 
-def outright_replaced(contrary: Sequence[Contrary], new: str) -> Contrary | None:
-    """Return the older statement that the new statement explicitly rejects; None if there are several, or if the older
-    note says more than that."""
+def _holds_for(candidate: Candidate, stated: StatedText) -> bool:
+    """Return whether a statement has no doubt, isn't about the past, and doesn't begin with a place or time that the
+    note doesn't name: `in the test fixture`."""
+    view = masked(candidate.said or candidate.statement)
+    if has_cue(view, "hedge") or _UNSURE.search(view):
+        return False
+    opening = _SCOPE.match(view)
+    words = [word for word in terms(opening["scope"]) if content_words(word)] if opening else []
+    return not words or content_words(words[0]) <= content_words(f"{stated.note.title} {stated.note.text}")
+
+
+def outright_replaced(contrary: Sequence[Contrary], candidate: Candidate) -> Contrary | None:
+    """Return the older statement that the candidate explicitly rejects; None if there are several, or if the older note
+    says more than that."""
     found = [one for one in contrary if one[1].outright]
     if len(found) != 1:
         return None
     stated, why = found[0]
-    kept = content_words(f"{new} {why.before} {title_now(stated, why)}")
+    if not _holds_for(candidate, stated):
+        return None
+    kept = content_words(f"{candidate.statement} {why.before} {title_now(stated, why)}")
     return found[0] if len(content_words(stated.note.text) - kept) < SAYS_MORE else None
 
 

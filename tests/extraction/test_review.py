@@ -218,6 +218,28 @@ async def test_another_value_for_what_is_stored_counts_at_once(world: World, sai
         ]
 
 
+@pytest.mark.parametrize(("said", "active"), [
+    ("I think parcels are kept for 180 days, not 90.", False),
+    ("I guess we keep parcels for 180 days now, not 90, but ask Anna.", False),
+    ("On the old system parcels were kept for 180 days, not 90.", False),
+    ("In the test fixture parcels are kept for 180 days, not 90.", False),
+    ("Glaube parcels are kept for 180 days, not 90.", False),
+    ("creo que parcels are kept for 180 days, not 90.", False),
+    ("parcels were kept for 180 days, not 90", False),
+    ("Parcels are kept for 180 days, not 90.", True),
+])  # fmt: skip
+async def test_only_an_outright_statement_supersedes(world: World, said: str, active: bool):
+    async with world.engine() as engine:
+        old = await engine.append("Parcels are kept for 90 days.", kind="fact", source="user")
+        taken = await take(engine, [person(said, at=world.now)])
+        assert bool(taken.active) is active
+        assert {record.id: record.superseded_by for record in records(engine)}[old.id] == ()
+        await take(
+            engine, [person("We decided that parcels are kept for 200 days, not 90.", 20, at=world.now)], "later"
+        )
+        assert {record.id: record.superseded_by for record in records(engine)}[old.id] != ()
+
+
 async def test_one_command_takes_it_back(world: World):
     async with world.engine() as engine:
         (note,) = (await take(engine, TALK)).active
