@@ -165,6 +165,8 @@ def test_a_rejected_value_of_another_subject_changes_nothing_in_a_session_either
         ("The round starts at 07:30.", "Correction: 07:45, not 07:30."),
         ("The dose is 5 mg.", "Oops, my mistake: I meant 10 mg, not 5."),
         ("The theatre has 90 seats.", "Sorry, 95 seats, not 90."),
+        ("The boss has 3000 hp.", "Typo: 4200, not 3000."),
+        ("Das Treffen ist am Montag.", "Äh, Dienstag, nicht Montag."),
         ("Die Akten bleiben 10 Jahre im Archiv.", "Ach nee, 6 Jahre, nicht 10."),
         ("Die Übergabe dauert 30 Minuten.", "Moment, die Chefin sagt 45 Minuten, nicht 30."),
         ("Le levain repose 12 heures.", "Pardon, je voulais dire 8 heures, pas 12."),
