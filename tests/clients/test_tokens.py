@@ -35,7 +35,11 @@ def filled(served: Machine) -> Machine:
     said = "Heron {0} is counted at weir {1} by Ada, because the count of {0} was wrong."
     with closing(http.client.HTTPConnection("127.0.0.1", served.port)) as daemon:
         for number in range(60):
-            content = said.format(number, number * 7) if number else FERRY
+            content = (
+                FERRY
+                if KINDS[number % len(KINDS)] == "fact" and number < len(KINDS)
+                else said.format(number, number * 7)
+            )
             note = {"content": content, "kind": KINDS[number % len(KINDS)]}
             daemon.request("POST", "/api/append", json.dumps(note), {"Authorization": f"Bearer {token}"})
             assert json.loads(daemon.getresponse().read())["outcome"] == "created"
@@ -83,7 +87,7 @@ def test_claude_code(filled: Machine, anthropic: AnthropicStub) -> None:
     parts = cost(json.loads(first_request(anthropic, "/messages")))
     show("Claude Code", parts)
     assert all(parts.values()), "each part is there"
-    assert sum(parts[part] for part in FIXED) <= 1200 and parts["start"] <= 400
+    assert sum(parts[part] for part in FIXED) <= 1200 and parts["start"] <= 250
 
 
 def test_codex(filled: Machine, openai: OpenAIStub) -> None:
@@ -99,5 +103,5 @@ def test_codex(filled: Machine, openai: OpenAIStub) -> None:
     assert parts["tools"] and parts["file"] and parts["start"] and parts["prompt"], (
         "the instructions are with the tools"
     )
-    assert sum(parts[part] for part in FIXED) <= 1300 and parts["start"] <= 400
+    assert sum(parts[part] for part in FIXED) <= 1300 and parts["start"] <= 250
     assert INSTRUCTIONS.splitlines()[0] in first_request(openai, "/responses")
