@@ -257,7 +257,8 @@ def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | No
     is_plain = rule is not None and rule.score > MENTIONED
     is_clear = is_plain or (not quote and stands_alone(own, is_explained=is_explained))
     if score < LIKELY or not is_clear or not one.is_typed:
-        if not is_worth_proposing(own):
+        asks_to_last = rule is not None and rule.kind is StatementKind.PREFERENCE
+        if not asks_to_last and not is_worth_proposing(own):
             return None
         least = max(LEANING, rule.score if rule else 0.0) if is_clear else UNCLEAR
         score = round(min(least + RANKED * one.kept, MOST_UNSURE), 2)
@@ -288,7 +289,8 @@ def _candidate(
 
 
 def _clean(sentence: UserSentence, opening: int = 0) -> str:
-    return _sentence(sentence.text[max(opening, opening_chars(sentence)) :])
+    said = sentence.text[max(opening, opening_chars(sentence)) :]
+    return _sentence(said.rstrip(" ?") if sentence.is_question else said)
 
 
 def _sentence(text: str) -> str:

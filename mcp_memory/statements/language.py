@@ -19,7 +19,8 @@ _REPOSITORY_PATH = re.compile(r"(?<![\w/~.:@$\\-])(?:\.?[\w-]+/)+\.?[\w-]+(?:\.[
 @dataclass(frozen=True, slots=True)
 class Language:
     """Patterns for the view of a `UserSentence`. `before` and `anywhere` rule out a statement; `works` reports that an
-    error is gone; `here` limits a statement to a place or team."""
+    error is gone; `here` limits a statement to a place or team. `request`: a question that asks you to do
+    something from now on."""
 
     code: str
     lead: re.Pattern[str]
@@ -29,6 +30,7 @@ class Language:
     denial: re.Pattern[str]
     remember: re.Pattern[str]
     introduces: re.Pattern[str]
+    request: re.Pattern[str]
     here: re.Pattern[str]
     works: re.Pattern[str]
     outright: Mapping[StatementKind, re.Pattern[str]]
@@ -92,6 +94,7 @@ def _language(code: str, table: Mapping[str, Any]) -> Language:
         denial=whole("denial"),
         remember=any_of("remember"),
         introduces=any_of("introduces"),
+        request=any_of("request"),
         here=any_of("here"),
         works=re.compile(rf"(?:{joined(table['works'])})\s*(?=[.!,;…]|$)"),
         outright=by_kind("outright"),

@@ -64,6 +64,8 @@ def _classify(sentence: UserSentence, language: Language) -> Statement | None:
             return None
         return Statement(kind or StatementKind.FACT, REQUESTED, True, len(view) - len(wish))
     prefix_chars = len(view) - len(rest)
+    if lasting := language.request.match(rest):  # `Could you answer shorter from now on?`
+        return Statement(StatementKind.PREFERENCE, OUTRIGHT, True, prefix_chars + lasting.end())
     if sentence.is_question or language.question.match(rest):
         promises = {StatementKind.COMMITMENT: language.tentative[StatementKind.COMMITMENT]}
         asked = _kind(rest, language, promises)  # `Can you remind me on Friday to call Bo?`

@@ -168,3 +168,63 @@ def test_a_retraction_means_only_what_was_said_last(between: Sequence[Transcript
 def test_a_retraction_of_the_last_statement_or_by_name(between: Sequence[TranscriptMessage], words: str):
     (found,) = extract_candidates([person(DECIDED, 0), *between, person(words, 9)])
     assert found.text.startswith(f"No longer: {DECIDED}") and found.outright
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "test files go under tests/data, don't commit real shows, the rights holder would kill us",
+        "please don't use tabs",
+        "don't send mails to patients",
+        "schreib nicht mehr in die alten Tabellen",
+        "nie Kundendaten ins Repo",
+        "no subas datos reales, por favor",
+        "ne commite pas de données réelles, le client nous tuerait",
+        "could you please answer a bit shorter from now on, i read this on my phone",
+        "would you please keep the recipes in grams from now on?",
+        "könntest du bitte ab jetzt kürzer antworten, ich lese am Handy",
+        "peux-tu répondre plus court désormais, je lis sur mon téléphone",
+        "¿podrías responder más corto a partir de ahora?",
+    ],
+)
+def test_a_prohibition_and_a_request_that_lasts_are_stored(said: str):
+    (found,) = extract_candidates([person(said)])
+    assert found.outright and not found.text.endswith("?") and found.kind in {"preference", "decision"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "please don't push to main without asking me",
+        "bitte keine Kundendaten committen, sonst kriegen wir Ärger",
+        "please commit in small steps, i always loose track",
+        "in this repo comments and names in english please, the output in german",
+        "in diesem Projekt Kommentare bitte auf Englisch",
+        "dans ce projet, les commentaires en anglais s'il te plaît",
+        "en este repo los comentarios en inglés, por favor",
+    ],
+)
+def test_what_perhaps_lasts_is_proposed(said: str):
+    (found,) = extract_candidates([person(said)])
+    assert not found.outright
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't touch the expected value",
+        "don't run tests yet",
+        "don't change anything else",
+        "don't worry",
+        "it's broken, don't know why",
+        "if it fails, don't commit secrets",
+        "could you please check the test?",
+        "please commit this in small steps",
+        "no tienes razón",
+        "keine Tests gefunden",
+        "ne touche pas à ce fichier",
+        "the boss would kill me",
+    ],
+)
+def test_an_order_for_the_moment_is_no_prohibition(said: str):
+    assert not extract_candidates([person(said)])
