@@ -27,17 +27,18 @@ _PROMISED = re.compile(
 """Beginnings of words that make a question one about promises."""
 
 _TO_DO = re.compile(
-    r"\b(?:ha(?:ve|s)|need|want|got) to (?:do|get done)\b|\b(?:must|should) (?:i|we) (?:still )?do\b|\bto.?dos?\b"
-    r"|\bmuss ich\b.*\b(?:tun|machen|erledigen)\b|\bdois-je faire\b|\btengo que hacer\b",
+    r"\b(?:ha(?:ve|s|d)|need(?:ed)?|want(?:ed)?|meant|got) to (?:do|get done)\b"
+    r"|\b(?:must|should) (?:i|we) (?:still )?do\b|\bto.?dos?\b"
+    r"|\b(?:muss|wollte) ich\b.*\b(?:tun|machen|erledigen)\b|\bdois-je faire\b|\btengo que hacer\b",
     re.IGNORECASE,
 )
 _ASIDE_WORDS = """
 what which show list tell is are any anything all my our me us have has had did do does i we still open there the of to
 for by on in this next until and or today tomorrow tonight now soon week weeks month days monday tuesday wednesday
-thursday friday saturday sunday need needs must should get done things want got make made
+thursday friday saturday sunday need needs must should get done things want wanted meant got make made
 was welche sind ist habe haben hab ich wir noch diese diesen dieser nächste nächsten woche heute morgen alle alles
-meine unsere muss müssen zu tun machen erledigen offen offene offenen bis am im montag dienstag mittwoch donnerstag
-freitag dos qu est ce que ai je j dois faire cette semaine mes qué he tengo hacer esta semana mis tareas
+meine unsere muss müssen wollte zu tun machen erledigen offen offene offenen bis am im montag dienstag mittwoch
+donnerstag freitag dos qu est ce que ai je j dois faire cette semaine mes qué he tengo hacer esta semana mis tareas
 """
 _ASIDE = frozenset(_ASIDE_WORDS.split())
 """The words of a question for all promises and due notes, besides `_PROMISED` and `_TO_DO`."""

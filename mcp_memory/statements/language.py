@@ -20,7 +20,7 @@ _REPOSITORY_PATH = re.compile(r"(?<![\w/~.:@$\\-])(?:\.?[\w-]+/)+\.?[\w-]+(?:\.[
 class Language:
     """Patterns for the view of a `UserSentence`. `before` and `anywhere` rule out a statement; `works` reports that an
     error is gone; `here` limits a statement to a place or team. `request`: a question that asks you to do
-    something from now on."""
+    something from now on. `reminder`: `remind me of it`."""
 
     code: str
     lead: re.Pattern[str]
@@ -31,6 +31,7 @@ class Language:
     remember: re.Pattern[str]
     introduces: re.Pattern[str]
     request: re.Pattern[str]
+    reminder: re.Pattern[str]
     here: re.Pattern[str]
     works: re.Pattern[str]
     outright: Mapping[StatementKind, re.Pattern[str]]
@@ -95,6 +96,7 @@ def _language(code: str, table: Mapping[str, Any]) -> Language:
         remember=any_of("remember"),
         introduces=any_of("introduces"),
         request=any_of("request"),
+        reminder=whole("reminder"),
         here=any_of("here"),
         works=re.compile(rf"(?:{joined(table['works'])})\s*(?=[.!,;…]|$)"),
         outright=by_kind("outright"),

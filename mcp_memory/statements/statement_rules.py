@@ -42,6 +42,11 @@ def is_denial(sentence: UserSentence) -> bool:
     return any(language.denial.fullmatch(sentence.view) for language in languages())
 
 
+def only_asks_for_a_reminder(sentence: UserSentence) -> bool:
+    """Return whether a sentence only asks to be reminded of the sentence before it."""
+    return any(language.reminder.fullmatch(sentence.view.rstrip(" ?")) for language in languages())
+
+
 def says_it_works(sentence: UserSentence) -> bool:
     return not sentence.is_question and any(language.works.match(sentence.view) for language in languages())
 

@@ -27,10 +27,18 @@ PROMISES = {
     "Kannst du mich am Montag an die Steuer erinnern?": "2026-11-23",
     "Rappelle-moi vendredi d'appeler Luc": "2026-11-27",
     "Recuérdame el lunes que llame a Ana": "2026-11-23",
+    "I need to call the foundry on Thursday about the tin bars, remind me": "2026-11-26",
+    "I need to ring the printer, please remind me on Wednesday": "2026-11-25",
+    "We meet the bishop on the 3rd of December. Can you remind me of it?": "2026-12-03",
+    "Ich muss am Mittwoch das Mehl bestellen. Erinner mich bitte dran": "2026-11-25",
+    "Je dois payer le loyer mardi, rappelle-le-moi": "2026-11-24",
+    "Tengo que recoger la tarta mañana, recuérdamelo por favor": "2026-11-21",
+    "We promised the client a demo for Monday": "2026-11-23",
 }
 OTHERS = (
     "Can you remind me what we decided on Friday?", "did I promise Petra the list for Thursday?",
-    "Tom promised me the keys for Thursday", "check in the file today", "the tests run next week on the new server",
+    "Tom promised me the keys for Thursday", "check in the file today", "he calls on Friday, remind me who that was",
+    "the tests run next week on the new server",
 )  # fmt: skip
 
 
@@ -45,6 +53,12 @@ async def test_a_promise_with_a_date_is_stored_one_without_waits(world: World) -
         assert ["interview" in text for text in waiting if "kind: commitment" in text] == [True]
         stored = len(result.active) + len(result.waiting) - 1  # without the interview
         assert (await take(engine, said)).known == stored, "read again, it is stored once"
+
+
+async def test_a_promise_that_you_store_is_due_on_its_day(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append("I promised Ada to send the invoice by Friday", kind="commitment", source="cli")
+        assert [one["due"] for one in (await engine.perform("due", {}))["commitments"]] == ["2026-11-27"]
 
 
 async def test_an_old_one_waits_for_review(world: World) -> None:

@@ -148,7 +148,8 @@ def test_on_the_day_on_which_clocks_change_each_stage_is_told_once(due: str) -> 
 @pytest.mark.parametrize(
     "question",
     ["what have I promised?", "commitments", "What must I do by Tuesday?", "what do we still have to do", "any to-dos?",
-     "Was habe ich noch versprochen?", "was muss ich diese Woche erledigen?", "what is due or overdue this week"],
+     "Was habe ich noch versprochen?", "was muss ich diese Woche erledigen?", "what is due or overdue this week",
+     "is there anything i wanted to do today?", "was wollte ich heute noch machen?"],
 )  # fmt: skip
 async def test_who_asks_for_commitments_gets_all_of_them_and_nothing_else(world: World, question: str) -> None:
     async with world.engine() as engine:
