@@ -11,6 +11,7 @@ from mcp_memory.models import NoteId
 from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.moments.tool_action import read_action
 from mcp_memory.statements.candidate import StatementKind, id_of
+from mcp_memory.statements.cues import is_not_to_be_kept
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.facts import facts
@@ -64,7 +65,7 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
             add(said, candidate.statement, candidate.offset, id_of(candidate, captured))
     for message in own:
         for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
-            if part := _part_of(sentence, is_first=not parts[ASKED]):
+            if part := _part_of(sentence):
                 add(part, sentence.text, message.offset)
     answers = [message for message in own if message.role is Role.ASSISTANT]
     for message in answers:
@@ -107,17 +108,16 @@ def choose_points(parts: Parts) -> Parts:
     return shown
 
 
-def _part_of(sentence: UserSentence, *, is_first: bool) -> str | None:
-    """Return the part of a sentence: ASKED unless it is put off or decided; None for chat and for text that you may
-    have pasted."""
+def _part_of(sentence: UserSentence) -> str | None:
+    """Return the part of a sentence: ASKED unless it is put off; None for chat, jokes and text that you may have
+    pasted. Only statements are DECIDED."""
     least = 1 if facts(sentence.text) else 3
     is_chat = len(content_words(sentence.text)) < least or _cues()["chat"].fullmatch(sentence.view.strip())
-    if is_chat or sentence.may_be_pasted:
+    if is_chat or sentence.may_be_pasted or is_not_to_be_kept(sentence):
         return None
     if sentence.is_question:
         return ASKED
-    is_decision = not is_first and _has("decides", sentence.view)
-    return LEFT_OPEN if _has("open", sentence.view) else DECIDED if is_decision else ASKED
+    return LEFT_OPEN if _has("open", sentence.view) else ASKED
 
 
 def _commands(messages: Sequence[TranscriptMessage]) -> Mapping[str, list[TranscriptMessage]]:
