@@ -95,12 +95,13 @@ class CaptureWorker:
         self._follow(path, due=due, delegated=delegated)
         return path
 
-    async def follow_durably(self, client: str, file: str, *, delegated: bool = False) -> None:
+    async def follow_durably(self, client: str, file: str, *, delegated: bool = False) -> TranscriptPath | None:
         """Follow a transcript that is due, which is captured even if this process ends now. Raises StorageFailed."""
         path = self.follow(client, file, due=True, delegated=delegated)
         if path and (path.session or not path.is_database):
             keep = partial(self.service.remember_transcript, path, delegated=delegated)
             await in_thread(keep, deadline_s=5, what="saving a checkpoint")
+        return path
 
     def end(self, file: str) -> None:
         """Note that the session of a transcript has ended."""

@@ -18,11 +18,16 @@ FORGETFUL = frozenset({"openclaw"})
 """Clients whose model sees the text of a prompt's hook in that turn only, so it may be given again. They also request
 the text of a session's start until they get it."""
 
+EMPTIED = frozenset({"clear", "compact"})
+"""The sources of a start after which the session's context is empty."""
+
 LOOK_S = 0.1
 """The seconds at a session's start for checking whether memory is usable, which takes 2 ms."""
 
 
 async def answer_start(call: HookCall) -> bytes:
+    if call.given.source in EMPTIED:
+        await call.perform("emptied", {**call.transcript(), "session": call.session})
     briefing = await call.perform("brief", {**await _wanted(call), **_start_options(call)})
     return context("SessionStart", call.told([briefing]), await _for_person(call, briefing))
 

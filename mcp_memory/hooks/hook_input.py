@@ -37,8 +37,8 @@ class HookInput:
 
     `cwd`: the folder that the agent works in. `project`: the project, if the client names it itself. `transcript`: the
     file in which the client records the session. `tool`, `tool_input` and `tool_output`: the tool before or after its
-    call, its arguments, and its result (or its error if it `has_failed`). `agent_id` and `agent_type`: the sub-agent's.
-    `is_shortened`: whether a text in the input was cut."""
+    call, its arguments, and its result (or its error if it `has_failed`). `source`: why a session starts. `agent_id`
+    and `agent_type`: the sub-agent's. `is_shortened`: whether a text in the input was cut."""
 
     def __init__(self, data: bytes) -> None:
         """Parse the input; unknown keys are ignored. Raises Unusable for anything but a JSON object."""
@@ -53,6 +53,7 @@ class HookInput:
         self.cwd = texts.get("cwd", "")
         self.project = texts.get("project", "")[:MOST_NAME_CHARS]
         self.prompt = texts.get("prompt", "")[:MOST_PROMPT_CHARS]
+        self.source = texts.get("source", "")[:MOST_NAME_CHARS]
         self.transcript = texts.get("transcript_path", "")
         self.tool = texts.get("tool_name", "")[:MOST_NAME_CHARS]
         given = table.get("tool_input")
@@ -69,7 +70,7 @@ class HookInput:
         tool_input = {key: value for key, value in self.tool_input.items() if isinstance(value, str)}
         table = {
             "session_id": self.session, "cwd": self.cwd, "project": self.project, "prompt": self.prompt,
-            "transcript_path": self.transcript, "tool_name": self.tool,
+            "source": self.source, "transcript_path": self.transcript, "tool_name": self.tool,
             "error" if self.has_failed else "tool_response": self.tool_output[:MOST_TOOL_CHARS],
             "tool_input": {key: value[:MOST_TOOL_CHARS] for key, value in tool_input.items()},
             "agent_id": self.agent_id, "agent_type": self.agent_type, "mcp_memory_shortened": True,

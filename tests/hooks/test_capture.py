@@ -58,6 +58,16 @@ def test_each_end_is_captured(served: Place, event: str):
     assert eventually(lambda: asked(served, "status")["capture"]["last"])
 
 
+@pytest.mark.parametrize("source", ["resume", "clear", "compact"])
+def test_a_start_with_an_empty_context_forgets_what_the_session_said(served: Place, source: str):
+    fact, question = f"The {source} lock of Delft is 412 meters long.", f"how long is the {source} lock of Delft"
+    asked(served, "append", content=fact, kind="fact")
+    file = transcript(served, f"start-{source}", [line(1, fact, role="assistant")])
+    assert fact not in hook(served, "prompt", file, prompt=question)
+    assert fact not in hook(served, "session-start", file, source=source)
+    assert (fact in hook(served, "prompt", file, prompt=question)) is (source != "resume")
+
+
 def test_a_session_of_a_worktree_that_is_gone_is_captured(served: Place):
     worktree = served.root / "mill-fix"
     worktree.mkdir()

@@ -184,6 +184,10 @@ async def test_after_its_context_was_emptied_a_session_may_be_shown_its_words_ag
         assert await shown(engine, transcript)
         await engine.perform("emptied", {**named, "ended": True})
         assert not await shown(engine, transcript), "a resumed session has its context"
+    async with engine_for(world, transcript) as engine:
+        world.later(minutes=1)
+        await engine.perform("emptied", named)
+        assert await shown(engine, transcript), "the first that this process hears of the session"
 
 
 @pytest.mark.parametrize(

@@ -103,9 +103,12 @@ async def grown(core: Core, request: TranscriptRequest) -> Payload:
 
 async def emptied(core: Core, request: TranscriptRequest) -> Payload:
     """The session's context was emptied, or the session ended."""
-    await grown(core, request)
     if request.transcript:
-        core.background.capture.end(request.transcript)
+        client, capture = _client_of(request.session), core.background.capture
+        path = await capture.follow_durably(client, request.transcript, delegated=request.delegated)
+        if path:
+            core.recall.briefer.own_words.follow(request.session, path)
+        capture.end(request.transcript)
     await core.recall.briefer.reset(request.session, ended=request.ended)
     return {}
 
