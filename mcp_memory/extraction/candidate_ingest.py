@@ -179,7 +179,9 @@ class CandidateIngest:
                 must_wait = len(made[CandidateOutcome.ACTIVE]) >= MAX_UNREVIEWED
                 outcome = await self._store(candidate, note_id, captured, rejected, must_wait=must_wait)
                 made[outcome].append(note_id)
-        active, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
+        still_waiting = {one.id for one in self._log.with_outcomes([CandidateOutcome.WAITING])}
+        active = made[CandidateOutcome.ACTIVE]
+        waiting = [note_id for note_id in made[CandidateOutcome.WAITING] if note_id in still_waiting]
         return IngestResult(tuple(active), tuple(waiting), len(made[CandidateOutcome.KNOWN]))
 
     async def _store(
@@ -211,9 +213,10 @@ class CandidateIngest:
         is_outright = candidate.outright and candidate.score >= SURE
         is_sure = is_outright or states_new_value(candidate, contrary)
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
-        if waits and candidate.score < SURE and not await self._session_notes.make_room(candidate, captured.session):
-            await self._record(note_id, CandidateOutcome.DROPPED, captured)
-            return CandidateOutcome.DROPPED
+        is_proposal = waits and candidate.score < SURE
+        if is_proposal and not await self._session_notes.has_room(candidate, captured.session):
+            await self._record(note_id, CandidateOutcome.CROWDED_OUT, captured)
+            return CandidateOutcome.CROWDED_OUT
         try:
             replaced = outright_replaced(contrary, candidate) if is_outright and not waits else None
             draft = self._draft(candidate, note_id, captured, contrary, replaced, waits=waits)
@@ -227,6 +230,8 @@ class CandidateIngest:
         if receipt.outcome is Outcome.DUPLICATE:
             outcome = CandidateOutcome.KNOWN
         await self._record(note_id, outcome, captured)
+        if is_proposal:
+            await self._session_notes.drop_weakest(captured.session)
         return outcome
 
     async def _nearest_unless_known(

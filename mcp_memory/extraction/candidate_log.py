@@ -25,6 +25,8 @@ class CandidateOutcome(StrEnum):
     """Already in memory, so the candidate has no note of its own; also a log entry that is fully processed."""
     ACCEPTED = "accepted"
     DROPPED = "dropped"
+    CROWDED_OUT = "crowded"
+    """Dropped because better proposals of the session wait: you didn't reject it, and may say it again."""
     MERGED = "merged"
 
 

@@ -47,14 +47,21 @@ class SessionNotes:
         self._core = core
         self._log = log
 
-    async def make_room(self, candidate: Candidate, session: str) -> bool:
-        """Return whether a proposal may wait; drop the session's weakest proposal for a better one."""
+    async def has_room(self, candidate: Candidate, session: str) -> bool:
+        """Return whether a proposal may wait: few of the session wait, or one of them is weaker."""
+        waiting = await self._proposals(session)
+        return len(waiting) < MOST_PROPOSALS or waiting[0].score < candidate.score
+
+    async def drop_weakest(self, session: str) -> None:
+        """Drop the session's weakest proposals beyond the most that wait."""
+        waiting = await self._proposals(session)
+        for note in waiting[: max(0, len(waiting) - MOST_PROPOSALS)]:
+            await self._drop(note, session, "better proposals wait", CandidateOutcome.CROWDED_OUT)
+
+    async def _proposals(self, session: str) -> list[ExtractedNote]:
         extracted = await self._extracted(session)
         waiting = [one for one in extracted if one.state is NoteState.INBOX and one.score < SURE]
-        if len(waiting) < MOST_PROPOSALS:
-            return True
-        weakest = min(waiting, key=lambda one: one.score)
-        return weakest.score < candidate.score and await self._drop(weakest, session, "better proposals wait")
+        return sorted(waiting, key=lambda one: one.score)
 
     async def drop_copies(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> None:
         """Drop what was extracted from the messages before, if the agent has stored the same since."""
@@ -101,12 +108,10 @@ class SessionNotes:
                         )
         return found
 
-    async def _drop(self, note: ExtractedNote, session: str, reason: str) -> bool:
-        try:
+    async def _drop(
+        self, note: ExtractedNote, session: str, reason: str, outcome: CandidateOutcome = CandidateOutcome.DROPPED
+    ) -> None:
+        with suppress(Refused, NotFound):
             await forget_note(self._core, note.path, None, reason=reason)
-        except (Refused, NotFound):
-            return False
-        record = partial(self._log.record, note.id, CandidateOutcome.DROPPED, session)
-        now = self._core.clock().timestamp()
-        await in_thread(lambda: record(now), deadline_s=LOOK_S, what="recording it")
-        return True
+            record = partial(self._log.record, note.id, outcome, session, self._core.clock().timestamp())
+            await in_thread(record, deadline_s=LOOK_S, what="recording it")

@@ -188,6 +188,26 @@ async def test_a_session_leaves_a_few_proposals(world: World):
         assert paths(engine, NoteState.INBOX) == waiting, "a copy of the session adds nothing"
 
 
+@pytest.mark.anyio
+async def test_what_had_no_room_may_be_said_again(world: World):
+    talk = [person(words, 10 * at) for at, words in enumerate([*reversed(PROPOSALS)], 1)]
+    async with world.engine() as engine:
+        taken = await take(engine, talk)
+        waiting = {record.id for record in records(engine) if record.state is NoteState.INBOX}
+        assert {*taken.waiting} == waiting and len(waiting) == MOST_PROPOSALS
+        await take(engine, talk, session="copy")
+        assert {record.id for record in records(engine) if record.state is NoteState.INBOX} == waiting
+        world.later(hours=1)
+        again = [replace(one, turn=replace(one.turn, at=world.now)) for one in talk]
+        later = await take(engine, again, session="later")
+        assert (len(later.waiting), later.known) == (len(PROPOSALS) - MOST_PROPOSALS, MOST_PROPOSALS)
+        await engine.review("drop", later.waiting[0])
+        world.later(hours=1)
+        once_more = [replace(one, turn=replace(one.turn, at=world.now)) for one in talk]
+        last = await take(engine, once_more, session="last")
+        assert (last.waiting, last.known) == ((), len(PROPOSALS)), "what you dropped doesn't come back"
+
+
 def ran(command: str, text: str, offset: int, *, failed: bool = False) -> TranscriptMessage:
     return replace(tool(text, offset, failed=failed), arguments={"command": command})
 
