@@ -32,6 +32,7 @@ from mcp_memory.extraction.llm_extraction import ModelAnswer, ask_model
 from mcp_memory.extraction.replaced_notes import (
     RejectedCandidate,
     find_replaced,
+    is_past,
     notes_made_of,
     outright_replaced,
     rejected_candidates,
@@ -57,9 +58,6 @@ from mcp_memory.vault.note_file import INBOX
 EXTRACT_S = 60.0
 MAX_UNREVIEWED = 20
 """The most statements stored without review from one stretch of a session, so that no flood reaches every prompt."""
-
-FRESH = timedelta(days=30)
-"""The maximum age of a statement stored without review. It allows for a daemon that was off during a holiday."""
 
 CONTEXT_MESSAGES, CONTEXT_SESSIONS = 12, 50
 
@@ -212,7 +210,7 @@ class CandidateIngest:
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
         is_outright = candidate.outright and candidate.score >= SURE
         is_sure = is_outright or states_new_value(candidate, contrary)
-        waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
+        waits = must_wait or not (self._config.auto_accept and is_sure) or is_past(candidate, contrary, self._clock())
         is_proposal = waits and candidate.score < SURE
         if is_proposal and not await self._session_notes.has_room(candidate, captured.session):
             await self._record(note_id, CandidateOutcome.CROWDED_OUT, captured)
@@ -256,13 +254,6 @@ class CandidateIngest:
             except (Refused, NotFound) as error:
                 log.warning("a note was not replaced: %s", error.code)
         return await append_for_source(self._core, draft)
-
-    def _is_past(self, candidate: Candidate, contrary: Sequence[Contrary]) -> bool:
-        """Return whether the candidate may be outdated: it is old, or a later note contradicts it."""
-        at = candidate.at
-        return at is not None and (
-            self._clock() - at > FRESH or any(stated.when is not None and stated.when > at for stated, _ in contrary)
-        )
 
     def _draft(
         self,

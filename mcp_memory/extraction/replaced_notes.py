@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from mcp_memory.capture.off_record_turns import TakenBack
 from mcp_memory.capture.session_reader import CapturedMessages
@@ -28,6 +29,8 @@ from mcp_memory.vault.withheld_pages import sources_of
 MOST_NOTES = 10_000
 SAYS_MORE = 5
 """The number of content words from which an older note has something to say besides what is no longer true."""
+FRESH = timedelta(days=30)
+"""The maximum age of a statement stored without review. It allows for a daemon that was off during a holiday."""
 MAX_REJECTED = 500
 """The number of your latest rejections with which new candidates are compared."""
 
@@ -103,6 +106,14 @@ def _holds_for(candidate: Candidate, stated: StatedText) -> bool:
     opening = _SCOPE.match(view)
     words = [word for word in terms(opening["scope"]) if content_words(word)] if opening else []
     return not words or content_words(words[0]) <= content_words(f"{stated.note.title} {stated.note.text}")
+
+
+def is_past(candidate: Candidate, contrary: Sequence[Contrary], now: datetime) -> bool:
+    """Return whether the candidate may be outdated: it is old, or a later note contradicts it."""
+    at = candidate.at
+    return at is not None and (
+        now - at > FRESH or any(stated.when is not None and stated.when > at for stated, _ in contrary)
+    )
 
 
 def outright_replaced(contrary: Sequence[Contrary], candidate: Candidate) -> Contrary | None:

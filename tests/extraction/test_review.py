@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound, PreconditionFailed
-from mcp_memory.extraction.candidate_ingest import FRESH, MAX_UNREVIEWED
+from mcp_memory.extraction.candidate_ingest import MAX_UNREVIEWED
 from mcp_memory.extraction.config import ExtractionConfig
+from mcp_memory.extraction.replaced_notes import FRESH
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import NoteState
 from mcp_memory.summarizers.config import SummarizerConfig
