@@ -56,7 +56,7 @@ async def answer_prompt(call: HookCall) -> bytes:
     try:
         briefings.append(await call.perform("brief", wanted))
     except DeadlineExceeded:
-        if not briefings:
+        if not briefings and not (start and start["stored"]):
             raise
     return context("UserPromptSubmit", call.told(briefings), await _for_person(call, start))
 
@@ -80,16 +80,16 @@ def _start_options(call: HookCall) -> dict[str, Any]:
 
 
 async def _for_person(call: HookCall, start: Mapping[str, Any] | None = None) -> str:
-    """Return the person's message: at a session's start, a fault of memory, else what was stored without review and
+    """Return the person's message: at a session's start, what was stored without review, with a fault of memory or
     what waits; then, if wanted, the number of notes shown."""
     if call.client not in SHOWN_BY:
         return ""
     notes = call.facts.get("notes", ())
     lines = [f"Memory: {counted(len(notes), 'note')} shown"] if notes and call.config.show_use else []
     if start:
+        lines = [start["stored"], waiting_line(start["waiting"]), *lines]
         with suppress(McpMemoryError), anyio.move_on_after(LOOK_S):
             status = await call.perform("status", {})
             if trouble := trouble_of(status):
-                return trouble
-        lines = [start["stored"], waiting_line(start["waiting"]), *lines]
+                lines = [trouble, start["stored"]]
     return "\n".join(filter(None, lines))

@@ -35,7 +35,7 @@ from mcp_memory.search.filters import without_commitments
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.conversation.off_record import without_private
 from mcp_memory.text.tokens import count_tokens
-from mcp_memory.vault.journals.change_journal import Caller
+from mcp_memory.vault.journals.change_journal import Caller, current_caller
 
 PROMPT, SUBAGENT = "prompt", "subagent"
 """The phases of `[recall.phases]` that a prompt and the task of a sub-agent use."""
@@ -48,8 +48,9 @@ LOOK_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """A text for an agent, which may be empty; `notes` are the ids of the notes that it quotes. `degraded`: why the
-    search was limited, such as an unloaded model. `stored`: what the person should hear was stored without review."""
+    """A text for an agent, which may be empty; `notes` are the ids of the notes that it quotes or names. `degraded`:
+    why the search was limited, such as an unloaded model. `stored`: what the person should hear was stored without
+    review."""
 
     text: str = ""
     notes: tuple[NoteId, ...] = ()
@@ -111,11 +112,14 @@ class Briefer:
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             for line in lines:
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
-            briefing = await self._briefing(session, wanted.project, recalled, passages, [*notes, *of_due])
-            if for_person or stored in recalled.assembly.notices:
-                named = [note.id for note in news]
-                await in_thread(partial(self.announcements.mark, named), deadline_s=LOOK_S, what="noting the news")
-            return replace(briefing, stored=stored if for_person else "")
+            named = [note.id for note in news] if for_person or stored in recalled.assembly.notices else []
+            shown = [*notes, *of_due, *([] if for_person else named)]
+            briefing = await self._briefing(session, wanted.project, recalled, passages, shown)
+        # after the deadline, so that an answer that comes too late hasn't announced anything; an agent that asks
+        # outside of its hooks doesn't tell its person
+        if named and current_caller().is_person:
+            await in_thread(partial(self.announcements.mark, named), deadline_s=LOOK_S, what="noting the news")
+        return replace(briefing, stored=stored if for_person else "")
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """Return the notes that every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""

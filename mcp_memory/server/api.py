@@ -56,7 +56,7 @@ AGENTS_MAY: Mapping[str, str] = {
     "forget": "target reason archive done session",
     "restore": "target session",
     "advise": "session arguments output folder project stop orders within_ms",
-    "brief": "session prompt project within_ms lasting subagent withdrawn due left_off for_person",
+    "brief": "session prompt project within_ms lasting subagent withdrawn due left_off",
     "flush": "",
     "status": "",
     "titles": "ids",

@@ -14,6 +14,7 @@ from mcp_memory.extraction.replaced_notes import FRESH
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import NoteState
 from mcp_memory.summarizers.config import SummarizerConfig
+from mcp_memory.vault.journals.tombstones import Caller
 from tests.extraction.talks import assistant, ingest, person, take, tool
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import serving
@@ -69,6 +70,8 @@ async def test_what_was_stored_is_announced_once_with_the_undo(world: World, for
     others = "We decided to drop Redis.\nWe decided to use Vault.\nWe decided to keep Jenkins."
     async with world.engine() as engine:
         (note,) = (await take(engine, TALK[:1])).active
+        unheard = await engine.ask("brief", Caller("codex"), within_ms=30_000, session="agent", for_person=for_person)
+        assert note[-6:] in unheard["stored" if for_person else "text"], "an agent's own call tells its person nothing"
         first = await engine.brief("next", for_person=for_person)
         where, other = (first.stored, first.text) if for_person else (first.text, first.stored)
         assert f"to take one back: mcp-memory undo {note[-6:]}" in where and "undo" not in other

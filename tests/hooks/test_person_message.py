@@ -7,11 +7,17 @@ import os
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
+from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.hooks.briefing_answers import answer_prompt, answer_start
 from mcp_memory.hooks.deadline import Deadline
+from mcp_memory.hooks.hook_call import HookCall
 from mcp_memory.hooks.hook_command import TURN, hook
+from mcp_memory.hooks.hook_input import HookInput
+from mcp_memory.settings.settings import HooksConfig
 from tests.daemon.place import START_S, Place, eventually
 from tests.hooks.client import Session
 
@@ -85,3 +91,34 @@ def test_a_daemon_that_answers_says_what_is_wrong_with_the_vault(place: Place):
         line = told(session, "session-start")
         assert line.startswith("Memory is out: ") and "mount the disk" in line
         (place.root / "elsewhere").rename(place.vault)
+
+
+STORED = "Memory stored from your sessions: ..."
+
+
+def a_call(event: str, *, is_full: bool) -> HookCall:
+    """A call of a session whose start has nothing new but what was stored, and whose prompt is answered too late."""
+
+    async def perform(operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if operation == "status":
+            return {"pruning_paused": "", "read_only": False, "full": is_full, "vault": "/notes"}
+        if "prompt" in arguments:
+            raise DeadlineExceeded("too late")
+        return {"text": "", "stored": STORED, "waiting": 0, "tokens": 0, "notes": ["a"], "degraded": None}
+
+    async def project_of(folder: str, seconds: float) -> str | None:
+        return None
+
+    async def owes_start(client: str, session: str, project: str) -> set[str] | None:
+        return {"a"}
+
+    given = HookInput(json.dumps({"session_id": "s", "prompt": "which colour has the sky?"}).encode())
+    return HookCall(event, "claude-code", given, 1000, {}, perform, project_of, owes_start, HooksConfig())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_full", [True, False])
+@pytest.mark.parametrize(("event", "answer"), [("session-start", answer_start), ("prompt", answer_prompt)])
+async def test_what_was_stored_is_said_with_a_fault_and_before_a_late_prompt(event: str, answer: Any, is_full: bool):
+    line = json.loads(await answer(a_call(event, is_full=is_full)))["systemMessage"]
+    assert STORED in line and line.startswith("Memory is out: the disk") is is_full

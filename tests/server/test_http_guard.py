@@ -193,6 +193,7 @@ def test_an_agents_token_may_do_what_its_tools_and_hooks_do(daemon: Running):
         ("digest", {"save": True}),
         ("refs", {"target": "a", "confirm": True}),
         ("brief", {"session": "s", "transcript": "/tmp/forged.jsonl"}),
+        ("brief", {"session": "s", "for_person": True}),
     ],
 )
 def test_what_changes_the_persons_own_is_refused_to_an_agent(
