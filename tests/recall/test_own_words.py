@@ -15,7 +15,7 @@ import pytest
 
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
-from mcp_memory.recall.moments.own_words import MOST_WORDS, OwnWords, SaidSentences
+from mcp_memory.recall.moments.own_words import MOST_PLACES, MOST_WORDS, OwnWords, SaidSentences
 from tests.capture.written import line, result, use
 from tests.support.briefings import PORT, QUESTION
 from tests.support.keyword_engine import KeywordEngine
@@ -265,6 +265,40 @@ def test_a_slow_disk_of_one_session_keeps_nobody_waiting(tmp_path: Path) -> None
         assert not own_words.known_to(SESSION)(note), "a second prompt of the same session"
         paths.answers.set()
         assert slow.result(10)(note)
+
+
+BESIDES = """We never deploy by hand; use make.
+The billing docs are in the wiki.
+The auth service has its own runbook.
+Standup moves to Fridays."""
+
+
+@pytest.mark.parametrize(("stored", "is_own"), [(BESIDES, False), (f"{BESIDES}\n{RULE}", True)])
+async def test_a_long_stored_note_hides_only_what_one_of_its_sentences_says(
+    world: World, transcript: Path, stored: str, *, is_own: bool
+) -> None:
+    async with engine_for(world, transcript) as engine:
+        await engine.append(RULE, kind="preference", source="user")
+        transcript.write_bytes(use(2, "c1", APPEND, content=stored))
+        asked = {"session": SESSION, "transcript": str(transcript), "prompt": f"{RULE}?", "lasting": False}
+        assert (RULE not in (await engine.perform("brief", asked))["text"]) is is_own
+
+
+async def test_a_note_of_many_sentences_is_known_to_the_session_that_stored_it(world: World, transcript: Path) -> None:
+    async with engine_for(world, transcript) as engine:
+        await engine.append(BESIDES, kind="fact", source="claude-code", session="mcp-7")
+        asked = {"session": SESSION, "transcript": str(transcript), "lasting": False}
+        question = "where are the billing docs and the runbook of the auth service"
+        transcript.write_bytes(line(1, "hello"))
+        assert "billing docs" in (await engine.perform("brief", {**asked, "prompt": question}))["text"]
+        transcript.write_bytes(use(2, "c1", APPEND, content=BESIDES) * 2)
+        assert "billing docs" not in (await engine.perform("brief", {**asked, "prompt": question}))["text"]
+
+
+def test_a_text_is_compared_with_the_latest_places_only() -> None:
+    said = SaidSentences().with_messages([[PORT], *[["The staging copy has port 5433."]] * 90])
+    assert said.say(PORT)
+    assert not said.with_messages([["The staging copy has port 5433."]] * MOST_PLACES).say(PORT)
 
 
 def test_of_a_long_session_the_latest_words_are_kept() -> None:

@@ -29,6 +29,9 @@ MOST_SESSIONS = 30
 MOST_WORDS = 100_000
 """The most words of a session, the latest, at 8 bytes each: some thousand messages."""
 
+MOST_PLACES = 200
+"""The most places, the latest, that are compared with a text."""
+
 MOST_CHARS = 20_000
 """The most characters of a message that are read; longer messages are pasted documents."""
 
@@ -86,9 +89,14 @@ class SaidSentences:
         if len(telling) < FEWEST_WORDS:
             return False
         needed = {telling[0], telling[-1], *_exact(text)}
-        common = set[int].intersection(*map(self._pairs, needed))
+        common, *others = sorted((self._sentences(word) for word in needed), key=len)
+        common = _pairs(common)
+        for sentences in others:
+            if not len(common):
+                return False
+            common = np.intersect1d(common, _pairs(sentences), assume_unique=True)
         denied = set(_denied(text))
-        return any(self._says(pair, telling, denied) for pair in common)
+        return any(self._says(pair, telling, denied) for pair in reversed(common[-MOST_PLACES:].tolist()))
 
     def _says(self, pair: int, telling: Sequence[str], denied: set[str]) -> bool:
         found = [self._positions(word, pair) for word in telling]
@@ -101,11 +109,10 @@ class SaidSentences:
             for before, here, after in zip(found, found[1:], found[2:], strict=False)
         )
 
-    def _pairs(self, word: str) -> set[int]:
-        """Return the pairs of neighboring sentences that have the word, each by the number of its second one."""
+    def _sentences(self, word: str) -> NDArray[np.uint64]:
+        """Return the numbers of the sentences that have the word, once for each of its places."""
         first, end = np.searchsorted(self.places, np.array([_key(word, 0), _key(word, 0) + (1 << 32)], np.uint64))
-        numbers = (self.places[first:end] >> _POSITION_BITS & (1 << _SENTENCE_BITS) - 1).tolist()
-        return {pair for number in numbers for pair in (number, number + 1)}
+        return self.places[first:end] >> _POSITION_BITS & (1 << _SENTENCE_BITS) - 1
 
     def _positions(self, word: str, pair: int) -> list[int]:
         bounds = np.array([_key(word, pair - 1), _key(word, pair + 1)], np.uint64)
@@ -150,7 +157,7 @@ class OwnWords:
             if passage.chunk_id not in answers:
                 text = _DAY.sub("", passage.chunk.text)
                 forbids = is_standing(passage) or ANY_OF["forbids"].search(text)
-                was_said = stored.say(text) or (not forbids and said.say(text))
+                was_said = _states(stored, text) or (not forbids and said.say(text))
                 answers[passage.chunk_id] = _was_stored_by(session, passage, emptied_at) or was_said
             return answers[passage.chunk_id]
 
@@ -184,10 +191,7 @@ def _read(known: _Session) -> None:
     said, stored, answer = list[list[str]](), list[list[str]](), known.answer
     try:
         for role, text in known.tail.read():
-            if role is Role.TOOL:
-                stored.append([text[:MOST_CHARS]])
-            else:
-                said.append(_stated(text))
+            (stored if role is Role.TOOL else said).append(_stated(text))
             answer = text if role is Role.ASSISTANT else answer
     except McpMemoryError as error:
         log.info("a session's transcript can't be read: %s", error.code)
@@ -195,6 +199,18 @@ def _read(known: _Session) -> None:
         known.said, known.stored = known.said.with_messages(said), known.stored.with_messages(stored)
         known.answer = answer
         known.reading.release()
+
+
+def _pairs(sentences: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the pairs of neighbors with one of these sentences, each by the number of its second one, in order."""
+    return np.unique(np.concatenate([sentences, sentences + 1]))
+
+
+def _states(stored: SaidSentences, text: str) -> bool:
+    """Return whether what was stored says a text, or each of its sentences. A sentence that is too short to be
+    recognized may be missing, unless it forbids something."""
+    told = [one for one in _stated(text) if len(set(_telling(one))) >= FEWEST_WORDS or ANY_OF["forbids"].search(one)]
+    return stored.say(text) or (bool(told) and all(map(stored.say, told)))
 
 
 def _was_stored_by(session: str, passage: Passage, emptied_at: datetime | None) -> bool:
