@@ -123,10 +123,12 @@ class SessionStart:
         return [excerpt for path in [*self._orders(), MEMORY] for excerpt in self._excerpts(path)]
 
     def _lasting(self) -> Iterator[tuple[NoteRecord, str]]:
-        """Yield the notes that may last, the newest first, each with the beginning of its text."""
-        for note in self._stored(LASTING):
-            for passage in self.index.passages(note.path)[:1]:
-                yield note, passage.chunk.text
+        """Yield the notes that may last, each with the beginning of its text: preferences, then decisions, then the
+        others, each the newest first, so that none crowds out another kind."""
+        for kinds in (*STANDING_KINDS, LASTING.difference(*STANDING_KINDS)):
+            for note in self._stored(kinds):
+                for passage in self.index.passages(note.path)[:1]:
+                    yield note, passage.chunk.text
 
     def _line(self, line: StandingLine) -> Excerpt | None:
         """Return the excerpt that shows the line; None for a note that may not be shown or may be outdated."""

@@ -118,13 +118,51 @@ async def test_a_start_has_preferences_and_rules_and_no_reports_of_the_moment(wo
 async def test_a_rule_stands_once_and_a_long_one_is_cut_to_its_sentence(world: World) -> None:
     rule = "Reminders never go out without Ada's approval."
     async with world.engine() as engine:
-        await engine.append("Reminders go out never without approval of Ada.", kind="fact")
+        await engine.append("Without Ada's approval, reminders never go out.", kind="fact")
         world.later(hours=1)
         await engine.append(
             f"{'The office was asked about it for a long time. ' * 5}{rule} Bo agreed.", kind="decision"
         )
         told = await begun(engine)
     assert told.count("Reminders") == 1 and rule in told and "for a long time" not in told
+
+
+DEPLOY = "Never deploy the shop to production on Fridays."
+USERS = "Never delete rows of the users table in production."
+
+
+@pytest.mark.parametrize(
+    ("curated", "newer"),
+    [
+        ("# Deploy\n", None),
+        ("- shop\n", None),
+        ("## Never deploy the shop to production on Fridays\n", None),
+        ("", "Always deploy the shop to production on Fridays."),
+        ("", "Deploy the shop to production on Fridays as a rule."),
+        ("- Never deploy the shop to production.\n", None),
+    ],
+)
+async def test_a_rule_is_not_dropped_for_a_heading_a_short_line_or_the_opposite(
+    world: World, curated: str, newer: str | None
+) -> None:
+    world.write("MEMORY.md", curated)
+    async with world.engine() as engine:
+        for text in filter(None, (DEPLOY, USERS.replace("users", "orders"), USERS, newer)):
+            await engine.append(text, kind="preference")
+            world.later(hours=1)
+        told = await begun(engine)
+    assert DEPLOY in told and USERS in told and "orders table" in told
+
+
+async def test_many_newer_facts_crowd_out_no_preference_and_no_decision(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(DEPLOY, kind="preference")
+        await engine.append("Sessions are kept in Postgres, beside the accounts.", kind="decision")
+        world.later(hours=1)
+        for number in range(MOST_STANDING + 1):
+            await engine.append(f"Weir {number} was built of alder and oak.", kind="fact")
+        told = await begun(engine)
+    assert DEPLOY in told and "kept in Postgres" in told
 
 
 async def test_a_decision_in_use_comes_before_a_newer_one(world: World) -> None:
@@ -141,7 +179,7 @@ async def test_a_decision_in_use_comes_before_a_newer_one(world: World) -> None:
 async def test_many_preferences_fill_their_room_with_the_newest(world: World) -> None:
     async with world.engine() as engine:
         for number in range(60):
-            await engine.append(f"Ada{number} prefers paddle {number} for wheel{number}.", kind="preference")
+            await engine.append(f"Ada prefers paddle {number} for the wheel.", kind="preference")
             world.later(hours=1)
         told = await begun(engine)
     shown = [number for number in range(60) if f"paddle {number} for" in told]

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from mcp_memory.comparison.comparison import Comparison
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.models import NoteId, NoteRecord
+from mcp_memory.recall.moments import ANY_OF
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.text.language.word_tables import read_table
 from mcp_memory.usage.note_use import NoteUse
 
@@ -21,8 +23,6 @@ LINE_CHARS = 220
 """The longest line. A longer statement is cut to its sentence with the rule."""
 
 MOST_LINES, FEWEST_WORDS = 12, 3
-SAME = 0.7
-"""The share of a line's content words that another line repeats if both say the same."""
 
 
 class StandingLine(NamedTuple):
@@ -39,8 +39,8 @@ def statement_of(text: str) -> str:
 def choose_lines(
     notes: Iterable[tuple[NoteRecord, str]], uses: Mapping[NoteId, NoteUse], known: str
 ) -> list[StandingLine]:
-    """Return the lines of notes and their texts, the newest notes first: preferences, then rules, then decisions, the
-    most used first. Skip statements that `known` or an earlier line contains."""
+    """Return the lines of notes and their texts: preferences, then rules, then decisions, the most used first, else in
+    the order of the notes. Skip statements that a line of `known` or an earlier line contains."""
     found: list[tuple[int, int, int, StandingLine]] = []
     for at, (note, text) in enumerate(notes):
         ranked = _line(note, statement_of(text))
@@ -48,12 +48,11 @@ def choose_lines(
             rank, line = ranked
             days = len(uses[note.id].used_days) if note.id in uses else 0
             found.append((rank, -days, at, StandingLine(note, line)))
-    told = [content_words(line) for line in known.splitlines()]
+    told = [line.lstrip("-*+ ") for line in known.splitlines() if not line.startswith("#")]
     chosen: list[StandingLine] = []
     for *_, line in sorted(found, key=lambda one: one[:3]):
-        words = content_words(line.text)
-        if not any(coverage(words, others) >= SAME or coverage(others, words) >= SAME for others in told if others):
-            told.append(words)
+        if not any(_contains(other, line.text) for other in told):
+            told.append(line.text)
             chosen.append(line)
     return chosen[:MOST_LINES]
 
@@ -76,6 +75,17 @@ def _line(note: NoteRecord, statement: str) -> tuple[int, str] | None:
     if rules:
         return 1, rules[0]
     return (2, whole[0]) if whole and note.kind == DECISION else None
+
+
+def _contains(told: str, line: str) -> bool:
+    """Return whether a told line says all that another line says. In doubt it doesn't: a repeated line costs little, a
+    missing rule much."""
+    if told == line:
+        return True
+    denials = (ANY_OF["against"], ANY_OF["forbids"])
+    if any(bool(denial.search(told)) != bool(denial.search(line)) for denial in denials):
+        return False
+    return Comparison(NoteText(told), NoteText(line)).adds_nothing
 
 
 def _is_whole(sentence: str) -> bool:
