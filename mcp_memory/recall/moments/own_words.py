@@ -112,7 +112,8 @@ class SaidSentences:
     def _sentences(self, word: str) -> NDArray[np.uint64]:
         """Return the numbers of the sentences that have the word, once for each of its places."""
         first, end = np.searchsorted(self.places, np.array([_key(word, 0), _key(word, 0) + (1 << 32)], np.uint64))
-        return self.places[first:end] >> _POSITION_BITS & (1 << _SENTENCE_BITS) - 1
+        numbers = self.places[first:end] >> _POSITION_BITS & (1 << _SENTENCE_BITS) - 1
+        return numbers.astype(np.uint64, copy=False)
 
     def _positions(self, word: str, pair: int) -> list[int]:
         bounds = np.array([_key(word, pair - 1), _key(word, pair + 1)], np.uint64)
