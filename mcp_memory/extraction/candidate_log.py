@@ -27,6 +27,8 @@ class CandidateOutcome(StrEnum):
     DROPPED = "dropped"
     CROWDED_OUT = "crowded"
     """Dropped because better proposals of the session wait: you didn't reject it, and may say it again."""
+    COPIED = "copied"
+    """Dropped because the agent stored the same: you didn't reject it."""
     MERGED = "merged"
 
 

@@ -18,8 +18,10 @@ from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import Contrary, StatedText
 from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState
 from mcp_memory.statements.candidate import Candidate, Voice
-from mcp_memory.statements.cues import has_cue
-from mcp_memory.text.conversation.own_words import masked
+from mcp_memory.statements.corrections import words_of_its_own
+from mcp_memory.statements.cues import CUE, has_cue, is_limited, patterns
+from mcp_memory.statements.extractor import FORBIDS, forbids
+from mcp_memory.text.conversation.own_words import lowered, masked
 from mcp_memory.text.language.terms import content_words, terms
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
@@ -39,6 +41,10 @@ _UNSURE = re.compile(
     r"|back then|war|waren|wurden?|früher|damals|étai\w*|avant|autrefois|era|eran|estaban?|antes)\b"
 )
 """Matches doubt, also in a form that `hedge` lacks, and the past."""
+_DENIES_BEFORE = rf"{FORBIDS.pattern}(?: (?!from|von|(?<!lieu )(?<!vez )del?\b)[\w’']+){{0,2}}? [`\"']?"
+"""Matches the denial of what is behind it, `not on port 8087`, but not of its change: `not move it from 8087`."""
+_ABOUT_IT = ("agreed", "change", "norm", "relation")
+"""The cues of words that say that something is decided, changed or so; they add nothing to it."""
 _SCOPE = re.compile(r"(?:but |and )?(?:in|on|at|for|im|am|auf|bei|beim|für|dans|sur|chez|pour|en|para) (?P<scope>.+)")
 
 
@@ -108,6 +114,21 @@ def _holds_for(candidate: Candidate, stated: StatedText) -> bool:
     return not words or content_words(words[0]) <= content_words(f"{stated.note.title} {stated.note.text}")
 
 
+def _is_plain(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
+    """Return whether a statement denies nothing but the old value, on no condition, and says nothing that the note
+    lacks. What corrects or retracts a statement of its session was examined there."""
+    if candidate.instead_of:
+        return True
+    statement = lowered(f"{candidate.statement} {candidate.said}")
+    before, after = lowered(why.before), lowered(why.after or "")
+    denied = re.sub(_DENIES_BEFORE + re.escape(before.split()[0]), "", statement)
+    if is_limited(denied.replace(before, "").replace(after, "")) or (after and forbids(denied)):
+        return False
+    for cue in _ABOUT_IT:
+        statement = patterns(CUE)[cue].sub(" ", statement)
+    return not words_of_its_own(statement, f"{stated.note.text} {before} {after}")
+
+
 def is_past(candidate: Candidate, contrary: Sequence[Contrary], now: datetime) -> bool:
     """Return whether the candidate may be outdated: it is old, or a later note contradicts it."""
     at = candidate.at
@@ -123,7 +144,7 @@ def outright_replaced(contrary: Sequence[Contrary], candidate: Candidate) -> Con
     if len(found) != 1:
         return None
     stated, why = found[0]
-    if not _holds_for(candidate, stated):
+    if candidate.voice is not Voice.SAID or not _holds_for(candidate, stated) or not _is_plain(candidate, stated, why):
         return None
     kept = content_words(f"{candidate.statement} {why.before} {title_now(stated, why)}")
     return found[0] if len(content_words(stated.note.text) - kept) < SAYS_MORE else None

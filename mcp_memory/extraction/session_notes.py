@@ -69,10 +69,12 @@ class SessionNotes:
         if appended_texts(captured.messages):
             for note in await self._extracted(captured.session):
                 if note.offset in offsets and not note.is_edited and await self._is_stored_twice(note, captured):
-                    await self._drop(note, captured.session, "the agent stored it itself")
+                    await self._drop(note, captured.session, "the agent stored it itself", CandidateOutcome.COPIED)
 
     async def _is_stored_twice(self, note: ExtractedNote, captured: CapturedMessages) -> bool:
-        """Return whether another note says the same; a log entry isn't enough."""
+        """Return whether another note says the same; a log entry isn't enough. What forbids something always stays."""
+        if forbids(note.text):
+            return False
         near = await self._core.search.near_notes.nearest(note.text, project=captured.project)
         return any(
             one.compare(note.text).says_the_same and forbids(one.passage.chunk.text) == forbids(note.text)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, REVIEW, has_cue, patterns
+from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, REVIEW, has_cue, is_limited, patterns
 from mcp_memory.statements.proposals import (
     asks_for_a_go_ahead,
     is_own,
@@ -155,7 +155,8 @@ def is_mere_agreement(sentence: UserSentence) -> bool:
 
 
 def is_retraction(sentence: UserSentence) -> bool:
-    return not sentence.is_question and retraction_chars(sentence) > 0
+    is_unsure = sentence.is_question or has_cue(sentence.view, "hedge") or is_limited(sentence.view)
+    return not is_unsure and retraction_chars(sentence) > 0
 
 
 def retraction_chars(sentence: UserSentence) -> int:

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from mcp_memory.comparison.values import Token, common_keys, tokens
-from mcp_memory.statements.cues import AGREEMENT, has_cue, patterns
+from mcp_memory.statements.cues import AGREEMENT, has_cue, is_limited, patterns
 from mcp_memory.statements.user_sentences import UserSentence
 
 MOST_WORDS = 12
@@ -16,8 +16,8 @@ _NOT = re.compile(
 _PAUSE = re.compile(r"[,;:.!?–—](?=\s)")
 _SAYS = re.compile(
     r"\b(?:(?:\w+ ){1,3}(?:told|tells|said|says|wants?|meint|sagte?|will|dit|veut|dice|dijo|quiere)\b"
-    r"(?: (?:me|us|mir|uns)\b)?|(?:i|ich|je) \w*me(?:an|in)\w*|make|mach\w*|should|must|hm+|nein|nope|oui|perdón|pardon"
-    r"|better|lieber|mejor|plutôt|pon\w*|(?:it|that|c)['’]e?st?|wrong|correct\w*|right|richtig|uhr|please)\b",
+    r"(?: (?:me|us|mir|uns)\b)?|(?:i|ich|je) \w*me(?:an|in)\w*|make|mach\w*|should|must|hm+|nein|nope|non|oui|perdón"
+    r"|pardon|better|lieber|mejor|plutôt|pon\w*|(?:it|that|c)['’]e?st?|wrong|correct\w*|right|richtig|uhr|please)\b",
     re.IGNORECASE,
 )
 """Matches words of a correction, and who told it: they are no subject."""
@@ -25,7 +25,7 @@ _SAYS = re.compile(
 
 def corrected(sentence: UserSentence, statement: str, *, names_old: bool) -> str | None:
     """Return the statement with its new value, or with the correction after it if the old value needn't be named; None
-    if the sentence corrects nothing in it, or has a subject of its own."""
+    if the sentence corrects nothing in it, or says something of its own."""
     if sentence.is_question or has_cue(sentence.view, "hedge"):
         return None
     said, known = [*_VALUE.finditer(sentence.text)], [*_VALUE.finditer(statement)]
@@ -34,9 +34,9 @@ def corrected(sentence: UserSentence, statement: str, *, names_old: bool) -> str
         denial = _NOT.search(sentence.text[new.end() : old.start()])
         if denial and values.count(old[0]) == 1 and new[0] not in values:
             place = known[values.index(old[0])]
-            start = max((pause.end() for pause in _PAUSE.finditer(sentence.text, 0, new.start())), default=0)
-            own, shared = _words(sentence.text, (start, new.end() + denial.start()), statement)
-            if (own and not shared) or not _is_same_kind(_token(sentence.text, new), _token(statement, place)):
+            if words_of_its_own(sentence.text, statement) or is_limited(sentence.view):
+                return None
+            if not _is_same_kind(_token(sentence.text, new), _token(statement, place)):
                 return None
             return f"{statement[: place.start()]}{new[0]}{statement[place.end() :]}"
     corrects = patterns(AGREEMENT)["corrects"].match(sentence.view)
@@ -46,15 +46,15 @@ def corrected(sentence: UserSentence, statement: str, *, names_old: bool) -> str
     new = _token(sentence.text, said[0])
     pause = _PAUSE.search(sentence.text, said[0].end())
     clause = corrects.end(), pause.start() if pause else len(sentence.text)
-    own, shared = _words(sentence.text, clause, statement)
-    if own - shared or not any(_is_same_kind(new, _token(statement, value)) for value in known):
+    is_same_kind = any(_is_same_kind(new, _token(statement, value)) for value in known)
+    if words_of_its_own(sentence.text, statement, clause) or not is_same_kind:
         return None
     return f"{statement} Corrected: {sentence.text[corrects.start(1) :].rstrip('.')}."
 
 
-def _words(text: str, clause: tuple[int, int], statement: str) -> tuple[set[str], set[str]]:
-    """Return the words of a clause besides words of correction, and those of them that the statement has, too."""
-    start, end = clause
+def words_of_its_own(text: str, statement: str, clause: tuple[int, int] | None = None) -> set[str]:
+    """Return the words of a text, or of a clause of it, that a statement lacks, without words of correction."""
+    start, end = clause or (0, len(text))
     said = [match.span() for match in _SAYS.finditer(text[:end], start)]
     own = {
         token.key
@@ -63,7 +63,7 @@ def _words(text: str, clause: tuple[int, int], statement: str) -> tuple[set[str]
         and start <= token.start < end
         and not any(first <= token.start < last for first, last in said)
     }
-    return own, common_keys(own, {token.key for token in tokens(statement)})
+    return own - common_keys(own, {token.key for token in tokens(statement)})
 
 
 def _token(text: str, value: re.Match[str]) -> Token | None:

@@ -38,6 +38,11 @@ def has_cue(view: str, *names: str) -> bool:
     return any(patterns(CUE)[name].search(view) for name in names)
 
 
+def is_limited(view: str) -> bool:
+    """Return whether a sentence holds only for a time, in a case or on a condition."""
+    return patterns(AGREEMENT)["limits"].search(view) is not None
+
+
 def features(one: SpokenSentence, ruled: float) -> list[float]:
     """Compute the classifier's features of a sentence, given its score `ruled` by the rules."""
     sentence, assistant, chars = one.sentence, one.assistant, one.chars_said

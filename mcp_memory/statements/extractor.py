@@ -8,7 +8,7 @@ from functools import cache
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.statements.candidate import Candidate
+from mcp_memory.statements.candidate import Candidate, Voice
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.finder import find_statements
 from mcp_memory.statements.lessons import extract_lessons
@@ -25,7 +25,7 @@ RESEMBLES, WITH_FACTS = 0.6, 0.35
 if the text has all numbers and names in code of a statement with any."""
 LEAST_SHARED = 2
 """The minimum number of common words."""
-_FORBIDS = re.compile(
+FORBIDS = re.compile(
     r"\b(?:no|not|never|without|cannot|avoid|instead of|rather than|forbid\w*|banned|\w+n[’']t"
     r"|nicht|nie|niemals|kein\w*|ohne|statt|verboten|verbot|ne|pas|jamais|aucun\w*|sans|interdit\w*|au lieu"
     r"|nunca|jamás|ningun\w*|sin|en vez|prohibid\w*)\b",
@@ -60,7 +60,7 @@ def extract_candidates(
     replaced = [one.instead_of for one in new if one.instead_of]
     stored = appended_texts(everything)
     kept = [
-        replace(one, outright=False) if _resembles(one.statement, stored) else one for one in new if one not in replaced
+        replace(one, outright=False) if _is_perhaps_stored(one, stored) else one for one in new if one not in replaced
     ]
     once = {(one.kind, one.text.casefold()): one for one in kept}
     return sorted(once.values(), key=lambda candidate: candidate.offset)
@@ -81,6 +81,13 @@ def appended_texts(messages: Sequence[TranscriptMessage]) -> list[str]:
     return [f"{call.arguments.get('title', '')}\n{call.arguments.get('content', '')}" for call in calls]
 
 
+def _is_perhaps_stored(one: Candidate, stored: Iterable[str]) -> bool:
+    """Return whether the agent perhaps stored a statement itself. What you forbid in your own words never counts as
+    such: a text that allows it may deny something else."""
+    forbidden = one.voice is Voice.SAID and forbids(one.statement)
+    return not forbidden and _resembles(one.statement, stored)
+
+
 def _resembles(statement: str, stored: Iterable[str]) -> bool:
     """Return whether one of the stored texts may say the same in other words: never one that allows what the statement
     forbids."""
@@ -98,4 +105,4 @@ def _resembles(statement: str, stored: Iterable[str]) -> bool:
 
 def forbids(text: str) -> bool:
     """Return whether a text has a word that forbids or denies, in any of the languages."""
-    return _FORBIDS.search(text) is not None
+    return FORBIDS.search(text) is not None

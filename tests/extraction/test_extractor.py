@@ -233,3 +233,41 @@ def test_what_perhaps_lasts_is_proposed(said: str):
 )
 def test_an_order_for_the_moment_is_no_prohibition(said: str):
     assert not extract_candidates([person(said)])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "drop the old backup files from the repo, they are huge",
+        "scrap the backup button in the settings page",
+        "forget the backup docs for now",
+        "cancel the backup job that is running now",
+        "drop this backup file",
+        "drop it from the backup list",
+        "cancel the backup plan in the calendar",
+        "scrap that, maybe",
+        "forget it, for now",
+        "Vergiss das Backup nicht",
+        "laisse ça sur le serveur de backup",
+        "mejor no tocar el backup",
+    ],
+)
+def test_a_task_or_doubt_retracts_nothing(words: str):
+    found = extract_candidates([person(DECIDED, 0), assistant("Noted.", 1), person(words, 2)])
+    assert found[0].text == DECIDED and not any(one.instead_of for one in found)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "scrap the decision about the backup",
+        "forget the rule about the backup, please",
+        "streich die Regel zum Backup",
+        "oublie la règle sur le backup",
+        "olvida la decisión sobre el backup",
+        "vergiss, was ich über das Backup gesagt habe",
+    ],
+)
+def test_a_decision_is_retracted_by_name(words: str):
+    (found,) = extract_candidates([person(DECIDED, 0), assistant("Noted.", 1), person("thanks", 2), person(words, 3)])
+    assert found.text.startswith(f"No longer: {DECIDED}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate_ingest import MAX_UNREVIEWED
 from mcp_memory.extraction.config import ExtractionConfig
@@ -242,6 +244,33 @@ async def test_only_an_outright_statement_supersedes(world: World, said: str, ac
             engine, [person("We decided that parcels are kept for 200 days, not 90.", 20, at=world.now)], "later"
         )
         assert {record.id: record.superseded_by for record in records(engine)}[old.id] != ()
+
+
+ASKED = "Shall I move the billing gateway from 8087 to 8090?"
+PROPOSED = "I propose that the billing gateway uses port 8090, not 8087."
+
+
+@pytest.mark.parametrize(("said", "supersedes"), [
+    ([person("We decided not to move the billing gateway from port 8087 to 8090.")], False),
+    ([person("We use port 8090 for the billing gateway, not 8087, for the load test only.")], False),
+    ([person("We always start the billing gateway on 8090, not 8087, when the load test runs.")], False),
+    ([person("From now on the billing gateway of the customer Acme listens on 8090, not 8087.")], False),
+    ([person("From now on the staging billing gateway listens on 8090, not 8087.")], False),
+    ([person("From now on the billing gateway listens on 8090, not 8087, starting next year.")], False),
+    ([person("From now on the billing gateway listens on 8090, not 8087, on Fridays.")], False),
+    ([assistant(ASKED), person("yes", 20)], False), ([assistant(PROPOSED), person("sounds good", 20)], False),
+    ([person("From now on the billing gateway listens on 8090, not 8087.")], True),
+    ([person("We decided that the billing gateway listens on port 8090 instead of 8087.")], True),
+    ([person("We decided that the billing gateway no longer listens on port 8087.")], True),
+])  # fmt: skip
+async def test_what_holds_elsewhere_or_was_only_agreed_to_supersedes_nothing(
+    world: World, said: list[TranscriptMessage], supersedes: bool
+):
+    async with world.engine() as engine:
+        old = await engine.append("The billing gateway listens on port 8087.", kind="fact", source="user")
+        world.later(hours=1)
+        await take(engine, [replace(one, turn=replace(one.turn, at=world.now)) for one in said])
+        assert bool({record.id: record.superseded_by for record in records(engine)}[old.id]) is supersedes
 
 
 async def test_one_command_takes_it_back(world: World):

@@ -82,6 +82,12 @@ def test_output_tasks_and_fragments_are_not_proposed(words: str):
     ("The import has 5 retries.", "Better to use 3 workers for the import from now on.", None),
     ("Wir wiederholen höchstens 5 Mal.", "Lieber 3 Worker für den Import nehmen", None),
     ("Hay 5 reintentos.", "Mejor usar 3 procesos para la importación", None),
+    ("Database backups are kept for 90 days.", "Database logs are kept for 30 days, not 90.", None),
+    ("The kitchen oven runs at 220 degrees.", "The cellar oven runs at 180 degrees, not 220.", None),
+    ("The kitchen oven runs at 220 degrees.", "180, not 220, for the cellar oven.", None),
+    ("The staging server needs 2 approvals.", "Ada says the production server needs 3 approvals, not 2.", None),
+    ("Der Ofen in Lund läuft mit 220 Grad.", "Der Ofen in Malmö läuft mit 180 Grad, nicht 220.", None),
+    ("La sauvegarde garde 90 jours.", "La sauvegarde garde 30 jours, pas 90, seulement en test", None),
     ("Il y a 5 essais.", "Plutôt prendre 3 processus pour l'import", None),
 ])  # fmt: skip
 def test_a_correction_changes_the_statement_before_it(before: str, words: str, after: str | None):
@@ -122,6 +128,8 @@ SIMILAR = "Deliveries of the bakery to Malmö: on Tuesdays only."
 @pytest.mark.parametrize(("said", "stored", "at_once"), [
     (SAID, SIMILAR, False), (SAID, "The bakery has a new oven.", True),
     ("Never deploy the billing service on Fridays.", "Deploy the billing service on Fridays after lunch.", True),
+    ("Never deploy the billing service on Fridays.", "Deploy the billing service on Fridays, no problem.", True),
+    ("Ab sofort schicken wir Rechnungen nie per Mail.", "Rechnungen ab sofort per Mail schicken, kein Problem.", True),
     ("From now on customer data must never leave the EU region.",
      "EU region is configured in terraform; customer table has an index on email", True),
     ("Always use uv instead of pip.", "Project setup: uses pip with requirements.txt", True),
@@ -150,6 +158,19 @@ async def test_what_the_agent_stores_later_replaces_the_extracted_note(world: Wo
         assert states[note] is NoteState.DELETED
         again = await take(engine, [person(SAID, 10), assistant("Fine.", 20)])
         assert again.active == again.waiting == ()
+
+
+@pytest.mark.anyio
+async def test_a_copy_of_the_agent_is_no_rejection_and_never_drops_what_forbids(world: World):
+    forbidden, later = "Never deploy the billing service on Fridays.", [person("note that", 30), appended(COPY, 40)]
+    async with world.engine() as engine:
+        said, kept = (await take(engine, [person(SAID, 10), person(forbidden, 15), assistant("Fine.", 20)])).active
+        await engine.append(COPY, kind="decision")
+        await engine.append("Never deploy the billing service on Fridays", kind="decision")
+        await take(engine, later)
+        states = {record.id: record.state for record in records(engine)}
+        assert (states[said], states[kept]) == (NoteState.DELETED, NoteState.ACTIVE)
+        assert '"copied"' in (world.state / "candidates.jsonl").read_text()
 
 
 @pytest.mark.anyio
