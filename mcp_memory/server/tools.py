@@ -125,7 +125,7 @@ async def memory_recall(engine: Engine, arguments: dict[str, Any]) -> ToolResult
     """Read memory: call this before you decide or ask anything that may have been settled before.
 
     With `query`, a question complete in itself: the passages that answer it. With `ids` or `path`: those notes
-    verbatim. Without arguments: what every session starts with."""
+    verbatim. Without arguments: standing orders and the newest notes."""
     found = await engine.perform("recall", await _with_project(engine, arguments), _caller())
     return ToolResult(found["text"])
 
