@@ -117,9 +117,11 @@ class RecallAnswerer:
             look = partial(commitments, self.index, filters, self.clock(), self.vault.layout.tz)
             if due := await in_thread(look, deadline_s=LOOK_S, what="looking for commitments"):
                 return self.due(budget_tokens, map(due_line, due), COMMITMENTS_TITLE)
+        likely = 0.0
         if is_prompt:
             ranked, chosen = await self._fit_for_prompt(query, answered, filters, most, phase, known)
-            chosen = [chunk for chunk in chosen if chunk.relevance >= LIKELY] or chosen
+            likely = LIKELY if ranked.signs.wanting is not None else 0.0  # without vectors, relevance is only an order
+            chosen = [chunk for chunk in chosen if chunk.relevance >= likely] or chosen
         else:
             ranked = await self.searcher.rank(query, filters=filters, limit=most)
             chosen = for_question(ranked.passages, phase, is_weak=self.searcher.is_weak(ranked))
@@ -130,7 +132,7 @@ class RecallAnswerer:
             wanted = (ranked.signs.wanting or 0) > 0  # more likely than not
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, wanted=wanted)
         relevant = await self.current.replace_older(relevant, filters, query)
-        if is_prompt and not any(chunk.relevance >= LIKELY for chunk in chosen):
+        if relevant and not any(chunk.relevance >= likely for chunk in chosen):
             frame = self._frame("memory", budget_tokens, notices)
             unsure = tuple(passage for passage in relevant if known is None or not known(passage))
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, ranked.confidence, chosen, unsure)

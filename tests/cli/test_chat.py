@@ -81,7 +81,14 @@ def test_a_chat_is_answered_from_memory_and_remembered(served: Place, endpoint: 
 def test_commands(served: Place) -> None:
     said(served, f"/save {FACT}").ok()
     ran = said(
-        served, "/memories", "/memories PostgreSQL", "/tree", "which database?", "/why", "/help", "/nonsense"
+        served,
+        "/memories",
+        "/memories PostgreSQL",
+        "/tree",
+        "which database does the shop use?",
+        "/why",
+        "/help",
+        "/nonsense",
     ).ok()
     lines = ran.out.splitlines()
     assert sum(FACT in line for line in lines) >= 4, "in both lists, the tree and why"
@@ -117,7 +124,12 @@ def test_an_endpoint_that_fails_is_an_error_for_a_script_and_a_remark_on_a_termi
     assert ran.code == 1 and "answers 500 (overloaded)" in ran.err and not ran.out
     assert "lunch" in transcripts(served)[-1].read_text(), "what was said is kept"
     endpoint.script[:] = [(500, {}, {})]
-    shown = typed(served, "chat", ["which database?\n", "which database?\n", "\x04"], prompt=PROMPT)
+    shown = typed(
+        served,
+        "chat",
+        ["which database does the shop use?\n", "which database does the shop use?\n", "\x04"],
+        prompt=PROMPT,
+    )
     assert "answers 500" in shown and "PostgreSQL 16" in shown.partition("answers 500")[2]
 
 

@@ -23,7 +23,7 @@ from tests.hooks.client import EVENT_NAMES, PATIENT, Session, logged
 from tests.support.world import more
 
 EXAMPLES = more(100)
-WANTED = "Likes short answers, says the heron."
+WANTED = "The heron at the weir wants its fish raw."
 
 
 @pytest.fixture(scope="module")

@@ -32,8 +32,8 @@ async def test_nothing_where_nothing_is_stored_or_wanted(world: World) -> None:
         assert await told(engine, "s", "write a haiku about herons") == ""
 
 
-async def test_a_note_that_perhaps_helps_is_pointed_to_once(world: World) -> None:
-    async with world.engine() as engine:
+async def test_a_note_that_perhaps_helps_is_pointed_to_once(toy_world: World) -> None:
+    async with toy_world.engine() as engine:
         for number in range(40):
             content = f"The staging database listens on port {number}, and more."
             await engine.append(content, title=f"Port {number}")
@@ -44,18 +44,18 @@ async def test_a_note_that_perhaps_helps_is_pointed_to_once(world: World) -> Non
         assert not any(pointer in again for pointer in pointers)
 
 
-async def test_a_pointer_without_room_does_not_count_as_shown(world: World) -> None:
+async def test_a_pointer_without_room_does_not_count_as_shown(toy_world: World) -> None:
     tight, wide = (
-        RecallConfig(phases={"prompt": replace(SHIPPED_PHASES["prompt"], budget_tokens=tokens)}) for tokens in (60, 150)
+        RecallConfig(phases={"prompt": replace(SHIPPED_PHASES["prompt"], budget_tokens=tokens)}) for tokens in (35, 150)
     )
-    async with world.engine() as engine:
+    async with toy_world.engine() as engine:
         for number in range(40):
             content = f"The staging database listens on port {number}, and more."
             await engine.append(content, title=f"Port {number} {'of the harbor ' * 6}")
-    async with world.engine(recall=tight) as engine:
+    async with toy_world.engine(recall=tight) as engine:
         briefing = await engine.brief("s", QUESTION)
         assert "Port" not in briefing.text and list(briefing.notes) == []
-    async with world.engine(recall=wide) as engine:
+    async with toy_world.engine(recall=wide) as engine:
         pointed = await told(engine, "s", QUESTION)
         assert "Perhaps, by memory_recall" in pointed and pointed == await told(engine, "another", QUESTION)
 

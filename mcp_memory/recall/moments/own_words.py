@@ -23,6 +23,7 @@ from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.language.facts import NEGATION, FactKind, facts
 from mcp_memory.text.language.terms import STOP_WORDS, words
 from mcp_memory.text.language.word_overlap import REPEATED
+from mcp_memory.vault.ownership import PERSONS_SOURCES
 from mcp_memory.vault.succession.entry_marks import note_of
 
 MOST_SESSIONS = 30
@@ -219,6 +220,7 @@ def _was_stored_by(session: str, passage: Passage, emptied_at: datetime | None) 
     note = note_of(passage)
     is_here = emptied_at is None or (note.created is not None and note.created >= emptied_at)
     is_own = bool(note.session) and session.partition("/")[2] == note.session
+    is_own = is_own and note.source not in PERSONS_SOURCES  # a command of the person isn't in the agent's context
     return is_own and is_here and note.updated in (None, note.created)
 
 
