@@ -192,8 +192,8 @@ class _Pair:
 
 
 def _new_value(new: ParsedSentence, old: Token, gone: Set[str], hits: Set[str]) -> str | None:
-    """Return the value in place of the old one. A rejected number without a unit (`180 days, not 90`) has that of the
-    new value."""
+    """Return the value in place of the old one. A rejected number without a unit (`180 days, not 90`) takes the new
+    value's unit."""
     found = [token for token in new.stated if token.type == old.type and token.key not in gone | hits]
     named = old.type in WITH_UNIT and old.key in gone
     found = [token for token in found if named or not old.unit or token.unit in {"", old.unit}]

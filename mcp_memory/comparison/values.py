@@ -52,7 +52,7 @@ class Token:
 
     @property
     def unit(self) -> str:
-        """What a counted value counts; empty for money, percents and bare numbers."""
+        """The noun that a value counts; empty for money, percents and bare numbers."""
         return self.noun or (self.key.partition(" ")[2] if self.type in WITH_UNIT else "")
 
 

@@ -116,7 +116,7 @@ def _holds_for(candidate: Candidate, stated: StatedText) -> bool:
 
 def _is_plain(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
     """Return whether a statement denies nothing but the old value, on no condition, and says nothing that the note
-    lacks. What corrects or retracts a statement of its session was examined there."""
+    lacks. Corrections and retractions within a session were examined there."""
     if candidate.instead_of:
         return True
     statement = lowered(f"{candidate.statement} {candidate.said}")

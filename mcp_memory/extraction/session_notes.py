@@ -19,8 +19,8 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.withheld_pages import sources_of
 
 SURE = 0.85
-"""The least score to be stored without review: .95 is what you ask to be remembered, .9 what you state outright, .8 a
-fix that you confirm, .5 a leaning, a promise or a fix that worked, .45 what you mention."""
+"""The least score to be stored without review. A request to remember has .95, an outright statement .9, and a fix that
+you confirm .8. A leaning, a promise or a fix that worked has .5, and a mention .45."""
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""
 LOOK_S = 10.0
@@ -48,7 +48,7 @@ class SessionNotes:
         self._log = log
 
     async def has_room(self, candidate: Candidate, session: str) -> bool:
-        """Return whether a proposal may wait: few of the session wait, or one of them is weaker."""
+        """Return whether a proposal may wait: the session has room for it, or a weaker proposal."""
         waiting = await self._proposals(session)
         return len(waiting) < MOST_PROPOSALS or waiting[0].score < candidate.score
 
@@ -72,7 +72,8 @@ class SessionNotes:
                     await self._drop(note, captured.session, "the agent stored it itself", CandidateOutcome.COPIED)
 
     async def _is_stored_twice(self, note: ExtractedNote, captured: CapturedMessages) -> bool:
-        """Return whether another note says the same; a log entry isn't enough. What forbids something always stays."""
+        """Return whether another note says the same; a log entry isn't enough. A note that forbids something
+        always stays."""
         if forbids(note.text):
             return False
         near = await self._core.search.near_notes.nearest(note.text, project=captured.project)

@@ -75,7 +75,7 @@ class RelevanceWeights:
 
 WITH_VECTORS = RelevanceWeights(4.16, RelevanceFeatures(0.143, 3.8, 0.064, 0.01, -0.26, -0.223, -0.083))
 """The weights for the bundled model. Fitted on the first 20 passages of the prompts of six people (`developer` and
-`strangers` in `tests/eval`) and of seven lived histories, which weigh twice as much, because most prompts belong to a
+`strangers` in `tests/eval`) and of seven lived histories. These weigh twice as much, because most prompts belong to a
 running session. Trees (boosted and random) and 50 further features, including cosines of single sentences, aren't
 better for an excluded person."""
 

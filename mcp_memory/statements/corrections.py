@@ -20,12 +20,12 @@ _SAYS = re.compile(
     r"|pardon|better|lieber|mejor|plutôt|pon\w*|(?:it|that|c)['’]e?st?|wrong|correct\w*|right|richtig|uhr|please)\b",
     re.IGNORECASE,
 )
-"""Matches words of a correction, and who told it: they are no subject."""
+"""Matches the words of a correction and of its source, which don't name a subject."""
 
 
 def corrected(sentence: UserSentence, statement: str, *, names_old: bool) -> str | None:
-    """Return the statement with its new value, or with the correction after it if the old value needn't be named; None
-    if the sentence corrects nothing in it, or says something of its own."""
+    """Return the statement with its new value, or with the correction after it if the old value needn't be named.
+    Return None if the sentence corrects nothing in it, or says something of its own."""
     if sentence.is_question or has_cue(sentence.view, "hedge"):
         return None
     said, known = [*_VALUE.finditer(sentence.text)], [*_VALUE.finditer(statement)]

@@ -21,8 +21,8 @@ from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.tool_names import APPEND
 
 RESEMBLES, WITH_FACTS = 0.6, 0.35
-"""The share of a statement's words in a text that the agent stored from which that text may say the same; the lower one
-if the text has all numbers and names in code of a statement with any."""
+"""The least shares of a statement's words that a text of the agent needs to perhaps say the same. The second applies if
+the statement has numbers or names in code, and the text has all of them."""
 LEAST_SHARED = 2
 """The minimum number of common words."""
 FORBIDS = re.compile(
@@ -82,8 +82,8 @@ def appended_texts(messages: Sequence[TranscriptMessage]) -> list[str]:
 
 
 def _is_perhaps_stored(one: Candidate, stored: Iterable[str]) -> bool:
-    """Return whether the agent perhaps stored a statement itself. What you forbid in your own words never counts as
-    such: a text that allows it may deny something else."""
+    """Return whether the agent perhaps stored a statement itself. A prohibition in your own words never counts as
+    such: the agent's text may deny something else and allow this."""
     forbidden = one.voice is Voice.SAID and forbids(one.statement)
     return not forbidden and _resembles(one.statement, stored)
 

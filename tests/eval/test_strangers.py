@@ -1,4 +1,4 @@
-"""What silence is worth for people who taught it nothing.
+"""Prompts of people whose words trained nothing get silence where they need no memory.
 
 Another processor's int8 gives other numbers: up to two prompts of a person are on the other side of the threshold. A
 bound is a figure less `ROOM`, and for AUROC less what one wanted prompt is worth that falls from the first place to the

@@ -1,4 +1,4 @@
-"""What is stored without review is clear on its own and lasts; what the agent stored itself isn't stored again."""
+"""Statements stored without review are clear on their own and last, and aren't copies of the agent's notes."""
 
 from __future__ import annotations
 

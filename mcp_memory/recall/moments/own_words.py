@@ -1,5 +1,6 @@
-"""Recognize a session's own words, so that no session is shown unasked what it said or stored itself. What was said is
-read from its transcript; if that can't be read, the heads of the notes name the session that stored them."""
+"""Recognize a session's own words, so that no session is shown unasked what it said or stored itself. The
+words come from its transcript. Without a readable transcript, only the heads of the notes name the session that stored
+them."""
 
 import logging
 import re
@@ -84,8 +85,8 @@ class SaidSentences:
         return SaidSentences(places, sentence)
 
     def say(self, text: str) -> bool:
-        """Return whether a sentence, or two neighboring ones, say a text: most of its telling words, with the first and
-        last, all of its figures, names and identifiers, and none of them replaced or denied otherwise."""
+        """Return whether a sentence, or two neighboring ones, say a text. They need most of its telling words, with the
+        first and last, and all of its figures, names and identifiers. None may be replaced or denied otherwise."""
         telling = list(dict.fromkeys(_telling(text)))
         if len(telling) < FEWEST_WORDS:
             return False

@@ -21,7 +21,7 @@ _LEFT_OUT = "---"
 
 
 def is_standing(passage: Passage) -> bool:
-    """Return whether every session of the passage's project is told it at its start."""
+    """Return whether every session of the passage's project gets the passage at its start."""
     return passage.note.always_load or passage.note.path == MEMORY
 
 

@@ -8,7 +8,7 @@ from mcp_memory.models import NoteId, NoteRecord, PrivateMarks
 from mcp_memory.text.escape_invisible import in_quotes
 
 MOST_NAMED, MOST_CHARS, ID_CHARS = 3, 80, 6
-"""The most notes that a line names, the most characters of a title, and those of an id."""
+"""The most notes that a line names, the most characters of a title, and the characters of an id."""
 
 
 class Announcer(Protocol):

@@ -89,7 +89,7 @@ class Life:
         if prompt is not None:
             asked["prompt"] = prompt
         text = (await self.engine.perform("brief", asked))["text"]
-        # What was just stored is named once, which tells nothing before its time.
+        # The line on new notes names them once, so it reveals nothing before its time.
         return "\n".join(line for line in text.splitlines() if not line.startswith("Memory stored"))
 
     async def _night(self, day: int) -> None:
