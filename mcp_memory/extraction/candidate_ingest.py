@@ -76,9 +76,9 @@ class IngestResult:
 
 
 class CandidateIngest:
-    """Ingests one transcript at a time. `model`: the language model, used if the configuration enables it."""
+    """Ingests one transcript at a time. `model`: the language model, if you chose one."""
 
-    def __init__(self, core: Core, candidates: CandidateLog, model: Summarizer) -> None:
+    def __init__(self, core: Core, candidates: CandidateLog, model: Summarizer | None) -> None:
         self._core = core
         self._vault = core.vault
         self._index = core.index
@@ -102,7 +102,7 @@ class CandidateIngest:
                 await Eraser(self._core).erase(path, None)
         found = await self._find(captured, before)
         asked = ModelAnswer()
-        if self._config.language_model:
+        if self._model:
             asked = await ask_model(self._model, captured.messages, self._core.config.summarizer)
         await self._session_notes.drop_copies(captured, before)
         ends = await self._mark_done(captured)  # they don't need a note of their own

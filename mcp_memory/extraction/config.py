@@ -5,7 +5,7 @@ Standard library only: `settings` imports this on the paths that must start in m
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from mcp_memory.constants import constant
 
@@ -18,11 +18,11 @@ class ExtractionConfig:
     """Whether candidates are extracted from captured sessions."""
     auto_accept: bool = True
     """Whether outright statements are stored without review."""
-    language_model: bool = False
-    """Whether the model of `[summarizer]` is asked as well. It then reads your messages in your sessions."""
-    model: str = ""
-    """A model of the same endpoint, used only for extraction, such as a cheaper model. Its calls are counted
-    separately, within the same limits. Empty for the model of `[summarizer]`."""
+    reader: Literal["claude", "codex", "gemini", "endpoint", "none"] = "none"
+    """The language model that reads your sessions: an agent program of yours, or the endpoint of `[summarizer]`. Its
+    calls are counted apart from summaries, within the same limits."""
+    reader_model: str = ""
+    """Empty for the model that the program uses anyway, or for the endpoint's in `[summarizer]`."""
     min_score: float = constant(0.4)
     """The least score to be proposed."""
 

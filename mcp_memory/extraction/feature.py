@@ -7,7 +7,7 @@ from functools import partial
 
 from mcp_memory.capture.readers.own_format import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages, read_material
-from mcp_memory.core.core import Core
+from mcp_memory.core.core import Core, EngineConfig
 from mcp_memory.core.feature import ErasedText, Feature, NoteCopies, Operation
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import McpMemoryError
@@ -20,7 +20,7 @@ from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.search.filters import ANY_PROJECT
-from mcp_memory.summarizers.base import open_summarizer
+from mcp_memory.summarizers.base import Summarizer, open_summarizer
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.note_file import NoteFile
@@ -52,10 +52,7 @@ class HeldRequest:
 
 def build(core: Core) -> Feature:
     config = core.config.section("extraction", ExtractionConfig)
-    model = core.background.summarizer
-    if config.model:
-        chosen = replace(core.config.summarizer, model=config.model)
-        model = open_summarizer(chosen, core.config.state / "reviewer.json")
+    model = _open_reader(core.config, config)
     candidates = CandidateLog(core.config.state / "candidates.jsonl")
     ingest = CandidateIngest(core, candidates, model)
     core.recall.briefer.announcements.announcers.append(Digest(core.index, candidates, core.clock))
@@ -79,8 +76,20 @@ def build(core: Core) -> Feature:
         jobs=[Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs, off=off)],
         copies=MadeNotes(core),
         reviewers=[Review(core, candidates), ConflictReview(core)],
-        close=model.close,
+        close=model.close if model else None,
     )
+
+
+def _open_reader(config: EngineConfig, extraction: ExtractionConfig) -> Summarizer | None:
+    """Open the language model that reads sessions, if you chose one."""
+    if extraction.reader == "none":
+        return None
+    if extraction.reader == "endpoint":
+        model = extraction.reader_model or config.summarizer.model
+        chosen = replace(config.summarizer, provider="openai", model=model)
+    else:
+        chosen = replace(config.summarizer, provider=extraction.reader, model=extraction.reader_model)
+    return open_summarizer(chosen, config.state / "reader.json")
 
 
 class StatementOperations:

@@ -432,39 +432,35 @@ async def test_what_waits_is_one_number_for_the_doctor_and_the_person(world: Wor
         assert begun.waiting == 2 and "waiting" not in begun.text
 
 
-async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_else(world: World, tmp_path):
+async def test_a_reader_adds_what_is_in_the_persons_words_and_nothing_else(world: World):
     said = {
         "found": [
             {"kind": "decision", "quote": "dates are ISO 8601 with us"},
             {"kind": "fact", "quote": "this was made up by a model"},
         ]
     }
-    answer = tmp_path / "answer.json"
-    answer.write_text(json.dumps(said))
-    model = SummarizerConfig(provider="command", command=("cat", str(answer)))
+    reply = {"choices": [{"message": {"content": json.dumps(said)}, "finish_reason": "stop"}]}
     talk = [person("haha well, dates are ISO 8601 with us in all of it")]
-    async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=model) as engine:
-        taken = await take(engine, talk)
-        assert len(taken.waiting) == 1 and taken.active == () and taken.problem is None
-        assert (await engine.inbox())[0].text == "dates are ISO 8601 with us"
-    broken = SummarizerConfig(provider="command", command=("false",))
-    async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=broken) as engine:
-        taken = await take(engine, [person("Never push to main.")], "t")
-        assert len(taken.active) == 1 and taken.problem is not None, "rules do without it"
-
-
-async def test_a_cheaper_model_is_asked_for_what_waits_and_its_calls_are_counted_apart(world: World):
-    said = json.dumps({"found": [{"kind": "decision", "quote": "dates are ISO 8601 with us"}]})
-    reply = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
     with serving(lambda _: (200, reply, {})) as endpoint:
-        usual = SummarizerConfig(provider="openai", endpoint=endpoint.address, model="large", timeout_s=60)
-        chosen = ExtractionConfig(language_model=True, model="small")
+        usual = SummarizerConfig(endpoint=endpoint.address, model="large", timeout_s=60)
+        async with world.engine(extraction=ExtractionConfig(), summarizer=usual) as engine:
+            assert (await take(engine, talk, "unread")).waiting == () and endpoint.requests == []
+        chosen = ExtractionConfig(reader="endpoint", reader_model="small")
         async with world.engine(extraction=chosen, summarizer=usual) as engine:
-            taken = await take(engine, [person("haha well, dates are ISO 8601 with us in all of it")])
-            assert len(taken.waiting) == 1 and taken.problem is None
+            taken = await take(engine, talk)
+            assert len(taken.waiting) == 1 and taken.active == () and taken.problem is None
+            assert (await engine.inbox())[0].text == "dates are ISO 8601 with us"
         assert [asked["model"] for asked in endpoint.requests] == ["small"]
-        assert json.loads((world.state / "reviewer.json").read_bytes())["calls"] == 1
-        assert not (world.state / "summarizer.json").exists()
+    assert json.loads((world.state / "reader.json").read_bytes())["calls"] == 1
+    assert not (world.state / "summarizer.json").exists()
+
+
+async def test_rules_do_without_a_reader_that_fails(world: World):
+    with serving(lambda _: (500, {}, {})) as endpoint:
+        usual = SummarizerConfig(endpoint=endpoint.address, model="large", timeout_s=60)
+        async with world.engine(extraction=ExtractionConfig(reader="endpoint"), summarizer=usual) as engine:
+            taken = await take(engine, [person("Never push to main.")], "t")
+            assert len(taken.active) == 1 and taken.problem is not None
 
 
 async def test_what_memory_holds_of_a_statement(world: World):
