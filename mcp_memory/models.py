@@ -163,6 +163,11 @@ class NoteRecord:
         return tuple(dict.fromkeys((*self.tags, *self.meta.get("text_tags", ()))))
 
     @property
+    def when(self) -> tuple[str, ...]:
+        """Phrases of what somebody is doing or asking when the note should come up."""
+        return tuple(self.meta.get("when", ()))
+
+    @property
     def is_private(self) -> bool:
         """Return whether the note itself or its folder is marked; `PrivateMarks` adds the settings."""
         return self.meta.get("private") is True

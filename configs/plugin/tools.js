@@ -63,6 +63,7 @@ const STORING = {
       kind: text("note (default), log, preference, fact, decision, fix, lesson, reference, task, commitment …"),
       title: text("5 to 15 words to search for."),
       tags: list("A few plain words."),
+      when: list("Up to 3 phrases in the user's language: what they do or ask when it helps."),
       supersedes: text("Id of the note that this one replaces."),
       expires: text("Date from which it no longer counts; when a commitment is due."),
       project: text("Its project; default none."),

@@ -38,7 +38,7 @@ class SearchRequest:
     kinds: Kinds = None
     tags: Annotated[Sequence[str] | None, "Only with all of these tags.", UNLISTED] = None
     project: Project = None
-    since: Annotated[str | None, "From this date on, e.g. 2026-11-01."] = None
+    since: Annotated[str | None, "From this date on."] = None
     until: Until = None
     path: Annotated[str | None, "A folder; @transcripts = past sessions, @claims = what is known."] = None
     include_archived: Annotated[bool, "Include retired notes.", UNLISTED] = False
@@ -74,18 +74,15 @@ class AppendRequest:
     _: KW_ONLY
     kind: Annotated[str, "Default note. One of: {kinds}."] = "note"
     title: Annotated[str | None, "5 to 15 words."] = None
-    tags: Annotated[
-        Sequence[str] | None,
-        "Broad subject first, like a folder (payments); then details.",
+    tags: Annotated[Sequence[str] | None, "Broad subject first, like a folder; then details."] = None
+    when: Annotated[
+        Sequence[str] | None, "Up to 3 phrases in the user's language: what they do or ask when it helps."
     ] = None
-    project: Annotated[
-        str | None,
-        "'*' = none. Default: your client's.",
-    ] = None
+    project: Annotated[str | None, "'*' = none. Default: your client's."] = None
     supersedes: Annotated[str | None, "Id of what this replaces."] = None
     session: Session = None
     expires: Annotated[str | None, "Date, e.g. 2026-12-31."] = None
-    path: Annotated[str | None, "Usually omitted. MEMORY.md: an entry that every session reads."] = None
+    path: Annotated[str | None, "Usually omitted. MEMORY.md: every session reads it."] = None
     section: Annotated[str | None, "Heading in MEMORY.md.", UNLISTED] = None
     due: Annotated[str | None, "For a commitment: day or time."] = None
     refs: Annotated[Sequence[str] | None, "Code that the note is about, e.g. ['src/a.py:Class.method'].", UNLISTED] = (

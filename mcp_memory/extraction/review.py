@@ -29,6 +29,7 @@ from mcp_memory.text.parsed_values import list_at
 from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.journals.change_journal import DECISION, acting, current_caller
 from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.marks.head_values import MAX_WHEN
 from mcp_memory.vault.new_note import name_tails
 from mcp_memory.vault.note_file import NoteFile, file_stem
 
@@ -228,6 +229,7 @@ class Review:
         changes |= {"score": None, "contradicts": None, "voice": None}
         if old:
             changes["supersedes"] = [note.id for note in old]
+            changes |= _phrases(record, *old) if not record.when else {}
         file_text = file.text
         if text is not None and text.strip() != file.body.strip():
             if not text.strip():
@@ -255,7 +257,14 @@ class Review:
         text = candidate.body.strip()
         if text in note.body:
             return note
-        return self._vault.filing.revise(into, f"{note.text.rstrip()}\n\n{text}\n", note.record.etag)
+        merged = frontmatter.patch(f"{note.text.rstrip()}\n\n{text}\n", _phrases(note.record, candidate.record))
+        return self._vault.filing.revise(into, merged, note.record.etag)
+
+
+def _phrases(*notes: NoteRecord) -> dict[str, frontmatter.Value | None]:
+    """Return the change that gives a note the phrases of all these under `when`."""
+    found = list(dict.fromkeys(phrase for note in notes for phrase in note.when))[:MAX_WHEN]
+    return {"when": found} if found else {}
 
 
 def _choices(kind: str, *, is_candidate: bool, is_contrary: bool) -> list[Choice]:

@@ -121,6 +121,7 @@ class Memory(WholeNotes):
         kind: str = "note",
         title: str | None = None,
         tags: Sequence[str] = (),
+        when: Sequence[str] = (),
         project: str | None = None,
         supersedes: str | None = None,
         session: str | None = None,
@@ -134,13 +135,14 @@ class Memory(WholeNotes):
     ) -> Receipt:
         """Store a note or log entry durably. The same content again returns the first note. With `once`, it does so
         even if that note was forgotten or replaced, unless `created` is later. `created`: the date, if not now. `due`:
-        the date of a commitment. `section`: with `path="MEMORY.md"`, the heading below which an entry is added. Raises
-        InvalidInput, Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
+        the date of a commitment. `when`: up to three phrases of what somebody is doing or asking when the note should
+        come up. `section`: with `path="MEMORY.md"`, the heading below which an entry is added. Raises InvalidInput,
+        Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
         return answers.receipt(
             self._ask(
-                "append", content=content, kind=kind, title=title, tags=tags, project=project, supersedes=supersedes,
-                session=session, expires=expires, due=due, path=path, section=section, source=source,
-                created=created, once=once or None,
+                "append", content=content, kind=kind, title=title, tags=tags, when=when, project=project,
+                supersedes=supersedes, session=session, expires=expires, due=due, path=path, section=section,
+                source=source, created=created, once=once or None,
             )
         )  # fmt: skip
 

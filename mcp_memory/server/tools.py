@@ -122,7 +122,7 @@ async def memory_search(engine: Engine, arguments: dict[str, Any]) -> ToolResult
 
 
 async def memory_recall(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
-    """Read memory: call this before you decide or ask anything that may have been settled before.
+    """Read memory: call this before you decide or ask anything that may be settled.
 
     With `query`, a question complete in itself: the passages that answer it. With `ids` or `path`: those notes
     verbatim. Without arguments: standing orders and the newest notes."""

@@ -13,6 +13,7 @@ from mcp_memory.text.dates.due import DueDate, due_from
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import LOG, NoteKind
+from mcp_memory.vault.marks.head_values import MAX_PHRASE, MAX_WHEN
 from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title
 
 MAX_TAGS, MAX_WORD, MAX_TITLE = 32, 100, 200
@@ -30,6 +31,7 @@ class Draft:
     kind: NoteKind
     title: str | None = None
     tags: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()  # phrases of what somebody is doing or asking when it should come up
     project: str | None = None
     session: str | None = None
     source: str | None = None
@@ -87,10 +89,14 @@ def check(draft: Draft, *, secrets_allowed: bool) -> None:
         raise InvalidInput(f"{len(draft.tags)} tags", hint=f"at most {MAX_TAGS}")
     for tag in draft.tags:
         one_line("tag", tag)
+    if len(draft.when) > MAX_WHEN:
+        raise InvalidInput(f"{len(draft.when)} phrases under `when`", hint=f"pass the {MAX_WHEN} likeliest")
+    for phrase in draft.when:
+        one_line("`when` phrase", phrase, MAX_PHRASE)
     for name, value in (("project", draft.project), ("session", draft.session), ("source", draft.source)):
         if value is not None:
             one_line(name, value)
-    texts = [draft.title, content, *draft.tags, draft.project, draft.session, draft.path]
+    texts = [draft.title, content, *draft.tags, *draft.when, draft.project, draft.session, draft.path]
     if not secrets_allowed and (found := find_secret("\n".join(text for text in texts if text))):
         raise Refused(
             f"this seems to hold a secret ({found})",
@@ -122,6 +128,7 @@ def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | No
         "project": draft.project,
         "created": (draft.created or now).replace(microsecond=0),
         "tags": list(dict.fromkeys(tag.strip() for tag in draft.tags)) or None,
+        "when": list(dict.fromkeys(phrase.strip() for phrase in draft.when)) or None,
         "supersedes": [supersedes] if supersedes else None,
         "due": draft.due and (draft.due.moment(now.tzinfo or UTC) if draft.due.at else draft.due.day),
         "expires_at": expires,

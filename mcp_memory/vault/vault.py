@@ -15,7 +15,7 @@ from pathlib import Path
 from ulid import ULID
 
 from mcp_memory.errors import InvalidInput, McpMemoryError
-from mcp_memory.models import Etag, NoteId, NotePath, NoteState, Outcome, Problem
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
 from mcp_memory.storage.base import Listing, Prepared, StorageBackend
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import LOG, VaultConfig
@@ -277,13 +277,13 @@ class Vault:
     def _append(self, draft: Draft, named: NoteFile | None, entry: str | None, same: Sequence[NotePath]) -> WriteResult:
         with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:
             if draft.kind.name == LOG:
-                if draft.path or named or draft.created or draft.expires_at:
-                    what = "a log entry has no path and no time but now, never expires, and supersedes nothing"
+                if draft.path or named or draft.created or draft.expires_at or draft.when:
+                    what = "a log entry has no path, `when` or time but now, never expires, and supersedes nothing"
                     raise InvalidInput(what, hint="use another kind")
                 return self.daily_log.append(draft)
             again = self._publisher.already_written(draft, same, replaces=named is not None)
-            if named is None and again and draft.due and "due" not in again.file.record.meta and not again.holding:
-                named, again = again.file, None  # it gets its date
+            if named is None and again and not again.holding and self._says_more(draft, again.file.record):
+                named, again = again.file, None
             if named is None:
                 return again or self._publisher.publish(draft, None)
             later = self.chains.later(named)
@@ -293,7 +293,8 @@ class Vault:
                 holding = later[-1] if later and later[-1].record.id != again.file.record.id else None
                 return replace(again, holding=holding)
             old = self._replaceable(later[-1].record.path) if later else named
-            stored = again or self._publisher.publish(draft, old.record.id)
+            heir = draft if draft.when else replace(draft, when=old.record.when)
+            stored = again or self._publisher.publish(heir, old.record.id)
         try:
             self._notes.require_vault()
             decision = Caller(run=f"{DECISION}-{ULID()}") if again else UNKNOWN  # undone, it leaves `again` as it was
@@ -305,6 +306,12 @@ class Vault:
                     self.backend.remove_generated(stored.file.record.path, stored.file.record.etag)
             raise
         return replace(stored, outcome=Outcome.SUPERSEDED if again is None else again.outcome, replaced=old)
+
+    def _says_more(self, draft: Draft, note: NoteRecord) -> bool:
+        """Return whether a draft of the same content has a due date or phrases under `when` that the note lacks."""
+        has_new_phrases = draft.when and not note.when and not draft.once
+        is_ours = self.tier(note.path, note.id) is OwnershipTier.AGENT
+        return is_ours and bool(has_new_phrases or (draft.due and "due" not in note.meta))
 
     def _replaceable(self, path: NotePath, entry: str | None = None, caller: Caller = UNKNOWN) -> NoteFile:
         """Return the note, or the entry as a note. Raises before anything is written if it could not be marked as

@@ -208,6 +208,27 @@ async def test_what_replaces_a_note_belongs_to_its_project(world: World) -> None
     assert ["project: mill\n" in note for note in notes] == [True, False]
 
 
+async def test_phrases_under_when_stay_with_their_subject(world: World) -> None:
+    """A successor without phrases inherits them, and the same content again adds those that the note lacks."""
+    async with world.engine() as engine:
+        plain = await engine.append("Subjects are in the imperative.", kind="preference")
+        said = {"when": [" writing a commit ", "Commit schreiben", "writing a commit"]}
+        first = await engine.append("Subjects are in the imperative.", kind="preference", **said)
+        assert (first.outcome, first.superseded and first.superseded["id"]) == (Outcome.SUPERSEDED, plain.id)
+        again = await engine.append("Subjects are in the imperative.", kind="preference", **said)
+        assert (again.outcome, again.id) == (Outcome.DUPLICATE, first.id)
+        second = await engine.append("Subjects have a prefix.", kind="preference", supersedes=first.id)
+        third = await engine.append("Subjects are short.", kind="preference", supersedes=second.id, when=["git log"])
+        await engine.update(third.id, "Subjects are very short.")
+        world.write("Mine.md", "Subjects are blue.")
+        await engine.sweep()
+        mine = await engine.append("Subjects are blue.", kind="note", when=["painting"])
+        assert mine.path == "Mine.md" and world.read("Mine.md") == b"Subjects are blue.", "a person's note stays"
+    phrases = ["writing a commit", "Commit schreiben"]
+    notes = [meta(world, note.path) for note in (first, second, third)]
+    assert [note["when"] for note in notes] == [phrases, phrases, ["git log"]]
+
+
 async def test_a_superseded_note_has_one_successor(world: World) -> None:
     """Who would supersede it again replaces the one that counts, and is told so."""
     async with world.engine() as engine:

@@ -354,7 +354,10 @@ async def test_accepted_edited_merged_dropped(world: World):
         assert edited.title == "We drop Python 3.10 in May." and b"We drop Python 3.10 in May.\n" in world.read(
             edited.path
         )
-        await engine.review("merge", export.id, export.etag, note=other.id)
+        head = b"when: [asking how long it takes]\nkind:"
+        world.write(export.path, world.read(export.path).replace(b"kind:", head, 1))
+        await engine.review("merge", export.id, note=other.id)
+        assert b"when: [asking how long it takes]" in world.read(other.path)
         assert world.read(other.path).decode().endswith("at night.\n\nThe export takes 42 minutes at night.\n")
         await engine.review("drop", globex.id, globex.etag)
         assert await engine.inbox() == [] and paths(engine, NoteState.INBOX) == []

@@ -65,7 +65,7 @@ def test_arguments_are_those_of_the_contract(tools):
         },
         "memory_recall": {"query", "ids", "path", "kinds", "project", "until", "budget_tokens"},
         "memory_append": {
-            "content", "kind", "title", "tags", "project", "supersedes", "expires", "path", "due",
+            "content", "kind", "title", "tags", "when", "project", "supersedes", "expires", "path", "due",
         },
         "memory_forget": {"id", "path", "reason", "restore", "done"},
     }  # fmt: skip

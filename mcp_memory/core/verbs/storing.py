@@ -83,6 +83,7 @@ async def _draft(core: Core, request: AppendRequest) -> Draft:
         kind=kind,
         title=request.title.strip() if request.title else None,
         tags=tuple(tag.strip() for tag in request.tags or ()),
+        when=tuple(request.when or ()),
         project=core.projects.label_named(request.project),
         session=request.session,
         source=request.source,

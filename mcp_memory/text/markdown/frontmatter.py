@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BOM = "\ufeff"
 
 _FIELDS = """
-id title kind project status created updated tags always_load supersedes superseded_by superseded_at deleted_at
+id title kind project status created updated tags when always_load supersedes superseded_by superseded_at deleted_at
 deleted_by deleted_in deleted_because expires_at source session derived_from forgotten superseded depth node_kind
 descendant_count earliest_at latest_at stale provisional token_count
 """

@@ -7,7 +7,7 @@ from mcp_memory.text.markdown.frontmatter import FIELD_ORDER
 
 _BY_HAND = (
     "title", "kind", "project", "status", "created", "updated", "tags", "always_load", "expires_at", "due", "refs",
-    "source", "aliases", "private", "muted",
+    "source", "aliases", "private", "muted", "when",
 )  # fmt: skip
 """Our fields that people write, accepted in any case. The program writes all other fields, and spells them exactly."""
 
@@ -18,7 +18,9 @@ _OURS = frozenset((
     *FIELD_ORDER, *_BY_HAND, *_ALSO, "contradicts", "compatible_with", "confirmed", "covers", "counts_again", "done_at",
     "done", "seal",
 ))  # fmt: skip
-_COMMON = frozenset(("sources", "course", "states", "stats", "tabs", "find", "mind", "link", "king", "rates", "date"))
+_COMMON = frozenset((
+    "sources", "course", "states", "stats", "tabs", "find", "mind", "link", "king", "rates", "date", "then",
+))  # fmt: skip
 """Ordinary words that are only a letter away from our names."""
 
 _TECHNICAL = frozenset(

@@ -14,6 +14,8 @@ from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.marks import privacy
 
 MAX_TEXT_TAGS = 200
+MAX_WHEN, MAX_PHRASE = 3, 80
+"""The most phrases under `when`, and the most characters of one."""
 
 
 def marks_of(path: NotePath, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
@@ -45,6 +47,8 @@ def kept_of(meta: Meta, document: Document, zone: tzinfo, *, is_log: bool) -> di
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
     lists = ("contradicts", "compatible_with", "confirmed", "refs")
     kept |= {name: words_of(meta[name]) for name in lists if meta.get(name)}
+    if (when := meta.get("when")) and not is_log:
+        kept["when"] = [phrase[:MAX_PHRASE] for phrase in words_of(when)[:MAX_WHEN]]
     if covers := text_of(meta.get("covers")):
         kept["covers"] = covers
         kept["derived_from"] = words_of(meta.get("derived_from"))

@@ -54,8 +54,8 @@ class MemoryFile:
     def append(self, draft: Draft, fits: Fits) -> WriteResult:
         """Add an entry at the end of `draft.section`, or in place of the entry `draft.replaces`; the same call again
         changes nothing. Also raises InvalidInput, and Refused if the file would no longer fit."""
-        if draft.title or draft.tags or draft.expires_at or draft.created:
-            raise InvalidInput("an entry of MEMORY.md has no title, tags or dates", hint="leave them out")
+        if draft.title or draft.tags or draft.when or draft.expires_at or draft.created:
+            raise InvalidInput("an entry of MEMORY.md has no title, tags, `when` or dates", hint="leave them out")
         if not (draft.section or draft.replaces):
             raise InvalidInput("an entry of MEMORY.md needs a section", hint="pass section, for example Preferences")
         section = one_line("section", (draft.section or "").lstrip("# ") or OTHERS)
