@@ -216,20 +216,14 @@ class RecallAnswerer:
         read = partial(self.reader.text, path, entry)
         return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading the note")
 
-    async def start(self, filters: Filters, budget_tokens: int) -> RecalledText:
-        """Return the notes that every session should know: standing orders and MEMORY.md, then preferences, decisions,
-        the latest logs and the latest notes, each newest first."""
-        frame = await in_thread(lambda: self._start_frame(budget_tokens), deadline_s=READ_DEADLINE_S, what="reading")
-        read = partial(self._session_start(filters).text, frame.room(budget_tokens))
-        return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes"))
-
-    async def brief(
-        self, filters: Filters, budget_tokens: int, usual_tokens: int, uses: Mapping[NoteId, NoteUse]
+    async def start(
+        self, filters: Filters, budget_tokens: int, uses: Mapping[NoteId, NoteUse], usual_tokens: int | None = None
     ) -> RecalledText:
-        """Return the start that a session gets unasked: see `SessionStart.brief`."""
+        """Return the notes that every session should know: see `SessionStart`. With `usual_tokens`, the start that a
+        session gets unasked."""
         frame = await in_thread(lambda: self._start_frame(budget_tokens), deadline_s=READ_DEADLINE_S, what="reading")
-        rooms = frame.room(budget_tokens), max(0, frame.room(usual_tokens))
-        read = partial(self._session_start(filters).brief, *rooms, uses)
+        usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
+        read = partial(self._session_start(filters).text, frame.room(budget_tokens), uses, usual)
         return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes"))
 
     async def orders(self, filters: Filters, budget_tokens: int) -> RecalledText:
@@ -248,8 +242,9 @@ class RecallAnswerer:
     def lines_shown_of_memory(self, memory: NoteFile | None = None) -> tuple[int, int]:
         """Return how many lines of MEMORY.md fit into a session start, and how many MEMORY.md has, as it is or with the
         content `memory`; (0, 0) without a file. Reads the notes of a start: call it in a thread."""
-        room_chars = self._start_frame(budget := self.config.start_budget_tokens).room(budget)
-        return self._session_start(Filters(), memory).lines_of_memory(room_chars)
+        frame, config = self._start_frame(self.config.start_budget_tokens), self.config
+        rooms = frame.room(config.start_budget_tokens), max(0, frame.room(config.start_usual_tokens))
+        return self._session_start(Filters(), memory).lines_of_memory(*rooms)
 
     def shows_all(self, memory: NoteFile) -> bool:
         """Return whether a session start has room for all of `MEMORY.md` with this content."""

@@ -84,7 +84,7 @@ class Briefer:
         self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False, for_person: bool = False
     ) -> Briefing:
         """Return what every session should know: what is due, if wanted a line on the end of the project's last
-        session, and the notes of `SessionStart.brief`. The session's context is taken to be empty, so every passage may
+        session, and the notes of `SessionStart`. The session's context is taken to be empty, so every passage may
         be shown again. `for_person`: name what was stored without review in `stored`, not in the text. Raises
         DeadlineExceeded."""
         self.model.preload()
@@ -106,7 +106,7 @@ class Briefer:
             told = sum(count_tokens(line) + 1 for line in [*(one.line for one in due), *lines])
             uses = await in_thread(self.log.uses.read, deadline_s=LOOK_S, what="reading uses")
             rooms = max(budget - told, budget // 2), max(usual - told, usual // 2)
-            recalled = await self.answerer.brief(wanted, *rooms, uses)
+            recalled = await self.answerer.start(wanted, rooms[0], uses, rooms[1])
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(told, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)

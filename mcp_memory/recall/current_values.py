@@ -14,6 +14,7 @@ from mcp_memory.models import Conflict, Filters, NoteId, NotePath, Passage
 from mcp_memory.recall.excerpts import named
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import in_quotes
+from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.vault.draft import past
@@ -81,7 +82,7 @@ class CurrentValues:
         if now is None:
             return path, self.remark_on(note.id)
         if now.note.is_log:  # a single entry can't take the place of a note
-            return path, f"outdated: now {in_quotes(_statement(now))}"
+            return path, f"outdated: now {in_quotes(clipped(statement_of(now.chunk.text)))}"
         return now.note.path, now.remark
 
     def remark_on(self, note_id: NoteId) -> str:
@@ -152,10 +153,6 @@ def _says_more(older: Passage, conflict: Conflict, newer: Passage) -> bool:
 
 def _outdated(conflict: Conflict, newer: Passage) -> str:
     before = f"{named(conflict.before)} " if conflict.after else ""
-    now = named(conflict.after) if conflict.after else in_quotes(_statement(newer))
+    now = named(conflict.after) if conflict.after else in_quotes(clipped(statement_of(newer.chunk.text)))
     day = conflict.newer_at[:10]
     return f"{before}outdated{'' if day == UNDATED else f' since {day}'}: now {now}"
-
-
-def _statement(passage: Passage) -> str:
-    return clipped(" ".join(line for line in passage.chunk.text.split("\n") if line and line[0] not in "#>"))

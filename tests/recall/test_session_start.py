@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_memory.recall.config import RecallConfig
-from mcp_memory.recall.session_start import MOST_STANDING
+from mcp_memory.recall.session_start import MOST_OF_KINDS
 from mcp_memory.text.tokens import count_tokens
 from tests.support.briefings import begun
 from tests.support.world import World
@@ -47,15 +47,17 @@ async def test_nothing_is_listed_twice(world: World) -> None:
         assert told.count("rye on Mondays") == told.count("by the ford") == told.count("above the wheel") == 1
 
 
-async def test_decisions_that_do_not_fit_are_cut_to_their_first_paragraph(world: World) -> None:
+async def test_an_agent_that_asks_gets_statements_of_decisions_and_beginnings_of_notes(world: World) -> None:
     async with world.engine(recall=RecallConfig(start_budget_tokens=500)) as engine:
         for number in range(8):
             why = f"Mill {number} grinds finer than the others. " * 20
             await engine.append(f"We chose mill {number}.\n\n{why}", kind="decision")
             world.later(hours=1)
+        await engine.append("How to grind.\n\n" + "- Then turn the wheel once more.\n" * 300, kind="workflow")
         told = await engine.recall()
         assert count_tokens(told) <= 500
         assert [f"mill {number}." in told for number in range(8)] == [True] * 8 and "finer" not in told
+        assert "How to grind." in told and 5 < told.count("turn the wheel") < 25
         assert "; files in " in told and ".md:" in told, "the rest is a file away"
 
 
@@ -78,7 +80,7 @@ async def test_a_hook_tells_little_of_many_notes_but_all_that_is_curated(world: 
             await engine.append(said, kind=kinds[number % len(kinds)], project="mill")
         usual = await begun(engine, project="mill")
         assert 200 < count_tokens(usual) <= 250 and ".md" not in usual and "2026" not in usual
-        assert count_tokens(await engine.recall(project="mill")) > 2000, "who asks gets more"
+        assert count_tokens(await engine.recall(project="mill")) > 1000, "who asks gets more"
         world.write("MEMORY.md", "".join(f"- Curated fact {number} about the sluice.\n" for number in range(60)))
         await engine.sweep()
         curated = await begun(engine, project="mill")
@@ -159,7 +161,7 @@ async def test_many_newer_facts_crowd_out_no_preference_and_no_decision(world: W
         await engine.append(DEPLOY, kind="preference")
         await engine.append("Sessions are kept in Postgres, beside the accounts.", kind="decision")
         world.later(hours=1)
-        for number in range(MOST_STANDING + 1):
+        for number in range(MOST_OF_KINDS + 1):
             await engine.append(f"Weir {number} was built of alder and oak.", kind="fact")
         told = await begun(engine)
     assert DEPLOY in told and "kept in Postgres" in told
@@ -188,7 +190,7 @@ async def test_many_preferences_fill_their_room_with_the_newest(world: World) ->
 
 async def test_many_newer_notes_of_your_own_hide_none_that_agents_stored(world: World) -> None:
     """In a vault that you had before, where files of yours may claim any kind."""
-    for number in range(MOST_STANDING + 1):
+    for number in range(MOST_OF_KINDS + 1):
         world.write(
             f"Daily/{number}.md", f"---\nkind: preference\ncreated: 2026-12-24\n---\nHeron {number} was seen.\n"
         )

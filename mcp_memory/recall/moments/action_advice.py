@@ -15,7 +15,7 @@ from mcp_memory.recall.context_budget import TextFrame, fit, render
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, stretches
 from mcp_memory.recall.moments.error_quotes import ErrorOutput
 from mcp_memory.recall.moments.note_mentions import Mention, find_mention
-from mcp_memory.recall.moments.persons_orders import is_persons_word, is_standing
+from mcp_memory.recall.moments.persons_orders import is_curated, is_persons_word
 from mcp_memory.recall.moments.tool_action import ToolAction, read_action
 from mcp_memory.recall.seen_passages import mark_of
 from mcp_memory.runtime.lru_cache import LruCache
@@ -110,7 +110,7 @@ class ActionAdvisor:
         refusal, briefer = _mark(f"{action} was refused"), self.briefer
         return (
             mention.forbids
-            and (is_standing(passage) or passage.note.kind not in _LEARNED_KINDS)
+            and (is_curated(passage) or passage.note.kind not in _LEARNED_KINDS)
             and refusal not in briefer.seen.seen_by(session)
             and self._is_current(passage, wanted)
             and is_persons_word(self.vault, passage, action)
@@ -122,11 +122,11 @@ class ActionAdvisor:
         """Yield the passages that name what the action touches; passages that forbid it rank first."""
         now = self.briefer.answerer.clock()
         for passage in self._found(_terms(action), wanted):
-            note, stands = passage.note, is_standing(passage)
-            if stands or note.kind not in _SILENT_KINDS:
-                commands = stands or note.kind not in _AGAINST_ALONE
+            note, curated = passage.note, is_curated(passage)
+            if curated or note.kind not in _SILENT_KINDS:
+                commands = curated or note.kind not in _AGAINST_ALONE
                 if mention := find_mention(passage.chunk.text, action, commands=commands):
-                    rank = (mention.forbids, note.kind != "fix", mention.weight, stands, *_nearness(passage, now))
+                    rank = (mention.forbids, note.kind != "fix", mention.weight, curated, *_nearness(passage, now))
                     yield rank, mention, passage
 
     def _quoting(self, output: str, wanted: Filters) -> Iterator[Found]:

@@ -8,7 +8,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteState
 from mcp_memory.recall.excerpts import ID_CHARS
-from mcp_memory.recall.moments.standing_lines import is_lasting
+from mcp_memory.recall.moments.lasting_statements import is_lasting
 from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.tokens import truncate
 from mcp_memory.topics.page import SESSIONS

@@ -19,7 +19,7 @@ from mcp_memory.comparison.change_words import EXCEPT
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Passage
 from mcp_memory.recall.moments import ANY_OF
-from mcp_memory.recall.moments.persons_orders import is_standing
+from mcp_memory.recall.moments.persons_orders import is_curated
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.language.facts import NEGATION, FactKind, facts
 from mcp_memory.text.language.terms import STOP_WORDS, words
@@ -159,7 +159,7 @@ class OwnWords:
         def is_own(passage: Passage) -> bool:
             if passage.chunk_id not in answers:
                 text = _DAY.sub("", passage.chunk.text)
-                forbids = is_standing(passage) or ANY_OF["forbids"].search(text)
+                forbids = is_curated(passage) or ANY_OF["forbids"].search(text)
                 was_said = _states(stored, text) or (not forbids and said.say(text))
                 answers[passage.chunk_id] = _was_stored_by(session, passage, emptied_at) or was_said
             return answers[passage.chunk_id]

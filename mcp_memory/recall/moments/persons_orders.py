@@ -20,7 +20,7 @@ _LEFT_OUT = "---"
 """A line that replaces another line, so that the sentences around it stay separate."""
 
 
-def is_standing(passage: Passage) -> bool:
+def is_curated(passage: Passage) -> bool:
     """Return whether every session of the passage's project gets the passage at its start."""
     return passage.note.always_load or passage.note.path == MEMORY
 

@@ -55,6 +55,12 @@ def first_sentence(line: str) -> str:
     return f"{first} {others[0]}" if others and " " not in first else first
 
 
+def statement_of(text: str) -> str:
+    """Return the first paragraph of a note on one line, without headings and quotations."""
+    lines = [line.strip() for line in text.splitlines() if not line.startswith((">", "#"))]
+    return " ".join("\n".join(lines).strip().partition("\n\n")[0].split())
+
+
 def _pieces(text: str, kind: BlockKind, start: int, end: int) -> Iterator[str]:
     if kind in {BlockKind.PARAGRAPH, BlockKind.QUOTE}:
         yield from _split(" ".join(_bare(line) for line in text[start:end].splitlines()))

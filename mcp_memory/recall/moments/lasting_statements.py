@@ -2,15 +2,16 @@
 further notice, and decisions. Pure functions."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.models import NoteId, NoteRecord
+from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.recall.moments import ANY_OF
-from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.sentences import sentences, statement_of
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_tables import read_table
 from mcp_memory.usage.note_use import NoteUse
@@ -22,39 +23,37 @@ LASTING = frozenset({PREFERENCE, DECISION, "lesson", "workflow", "fact", "note"}
 LINE_CHARS = 220
 """The longest line. A longer statement is cut to its sentence with the rule."""
 
-MOST_LINES, FEWEST_WORDS = 12, 3
+FEWEST_WORDS = 3
 
 
-class StandingLine(NamedTuple):
+class LastingStatement(NamedTuple):
     note: NoteRecord
     text: str
 
 
-def statement_of(text: str) -> str:
-    """Return the first paragraph of a note on one line, without headings and quotations."""
-    lines = [line.strip() for line in text.splitlines() if not line.startswith((">", "#"))]
-    return " ".join("\n".join(lines).strip().partition("\n\n")[0].split())
-
-
-def choose_lines(
-    notes: Iterable[tuple[NoteRecord, str]], uses: Mapping[NoteId, NoteUse], known: str
-) -> list[StandingLine]:
-    """Return the lines of notes and their texts: preferences, then rules, then decisions, the most used first, else in
-    the order of the notes. Skip statements that a line of `known` or an earlier line contains."""
-    found: list[tuple[int, int, int, StandingLine]] = []
+def choose_statements(
+    notes: Iterable[tuple[NoteRecord, str]], uses: Mapping[NoteId, NoteUse], told: Sequence[str]
+) -> Iterator[LastingStatement]:
+    """Yield the statements of notes and their texts: preferences, then rules, then decisions, the most used first, else
+    in the order of the notes. Skip statements that a line of `told` or an earlier statement contains."""
+    found: list[tuple[int, int, int, LastingStatement]] = []
     for at, (note, text) in enumerate(notes):
         ranked = _line(note, statement_of(text))
         if ranked:
             rank, line = ranked
             days = len(uses[note.id].used_days) if note.id in uses else 0
-            found.append((rank, -days, at, StandingLine(note, line)))
-    told = [line.lstrip("-*+ ") for line in known.splitlines() if not line.startswith("#")]
-    chosen: list[StandingLine] = []
+            found.append((rank, -days, at, LastingStatement(note, line)))
+    told = [*told]
     for *_, line in sorted(found, key=lambda one: one[:3]):
         if not any(_contains(other, line.text) for other in told):
             told.append(line.text)
-            chosen.append(line)
-    return chosen[:MOST_LINES]
+            yield line
+
+
+def told_in(excerpts: Iterable[Excerpt]) -> list[str]:
+    """Return the lines of excerpts, without headings and list marks."""
+    lines = (line for excerpt in excerpts for line in excerpt.text.splitlines())
+    return [line.lstrip("-*+ ") for line in lines if not line.startswith("#")]
 
 
 def is_lasting(sentence: str) -> bool:
@@ -98,5 +97,5 @@ def _has(cue: str, text: str) -> bool:
 
 @cache
 def _cues() -> Mapping[str, re.Pattern[str]]:
-    table = read_table("mcp_memory.recall.moments", "standing.toml")
+    table = read_table("mcp_memory.recall.moments", "lasting.toml")
     return {name: re.compile(pattern) for name, pattern in table.items()}
