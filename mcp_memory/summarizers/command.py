@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -70,23 +70,43 @@ def environment(environ: Mapping[str, str], api_key_env: str) -> dict[str, str]:
     }
 
 
-class CommandLlm:
-    """An `LlmClient` that starts a process per answer. `command` begins with the absolute path of the program."""
+def as_json(prompt: Prompt) -> bytes:
+    request = {
+        "instructions": prompt.instructions,
+        "material": prompt.material,
+        "budget_tokens": prompt.budget_tokens,
+    }
+    return json.dumps(request).encode()
 
-    def __init__(self, command: Sequence[str], timeout_s: float, environ: Mapping[str, str]) -> None:
+
+class CommandLlm:
+    """An `LlmClient` that starts a process per answer.
+
+    `command` begins with the absolute path of the program, or with a name to look up each time. `encode` writes a
+    prompt for the program, and `furnish` puts files into its folder and returns further variables for it."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        timeout_s: float,
+        environ: Mapping[str, str],
+        *,
+        encode: Callable[[Prompt], bytes] = as_json,
+        furnish: Callable[[Path], Mapping[str, str]] | None = None,
+    ) -> None:
         self._command = list(command)
         self._timeout_s = timeout_s
         self._environ = dict(environ)
+        self._encode = encode
+        self._furnish = furnish
         self._closed = threading.Event()
         self.name = Path(command[0]).name
 
     def write(self, prompt: Prompt) -> LlmReply:
-        request = json.dumps(
-            {"instructions": prompt.instructions, "material": prompt.material, "budget_tokens": prompt.budget_tokens}
-        )
         try:
             with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as folder:
-                answer, cut = self._run(request.encode(), folder)
+                environ = self._environ | dict(self._furnish(Path(folder)) if self._furnish else {})
+                answer, cut = self._run(self._encode(prompt), folder, environ)
         except OSError as error:
             raise SummarizerUnavailable(f"{self.name} cannot be run: {error.strerror}") from error
         text = answer.decode("utf-8", "replace")
@@ -95,13 +115,13 @@ class CommandLlm:
     def close(self) -> None:
         self._closed.set()
 
-    def _run(self, request: bytes, folder: str) -> tuple[bytes, bool]:
+    def _run(self, request: bytes, folder: str, environ: Mapping[str, str]) -> tuple[bytes, bool]:
         """Return the program's output, and whether it was cut. Raises OSError, SummarizerUnavailable."""
         deadline = time.monotonic() + self._timeout_s
         process = subprocess.Popen(
             self._command,
             cwd=folder,
-            env=self._environ,
+            env=environ,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
