@@ -335,6 +335,8 @@ class Hit:
     date: str | None
     score: float  # 0 to 1, comparable between queries
     snippet: str
+    project: str | None = None
+    is_whole: bool = False  # whether the snippet is all of its note or log entry
     status: str = "active"  # or superseded, archived, expired, candidate
     superseded_by: NoteId | None = None  # the active note in its place
     outdated: str | None = None  # since when, and what a newer note says; nobody has decided

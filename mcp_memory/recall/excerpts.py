@@ -14,7 +14,7 @@ from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
-from mcp_memory.vault.note_file import NoteFile, content_hash, find_entry
+from mcp_memory.vault.note_file import NoteFile, find_entry, is_whole
 from mcp_memory.vault.succession.entry_marks import entry_record, has_private_lines, private_entries
 
 MAX_LABEL_CHARS = 100
@@ -77,12 +77,7 @@ class Excerpt:
     @property
     def is_whole(self) -> bool:
         """Return whether the excerpt is all of its note or log entry, apart from the heading above."""
-        texts = [self.text]
-        if self.headings:
-            above = f"{'##' if self.entry else '#'} {self.headings[-1]}"
-            texts += [f"{above}\n\n{self.text}", f"{above}\n{self.text}"]
-        wanted = self.entry or self.note.content_hash
-        return bool(wanted) and any(content_hash(text)[: len(wanted)] == wanted for text in texts)
+        return is_whole(self.text, self.headings, self.entry or self.note.content_hash)
 
     @property
     def shown_id(self) -> NoteId:

@@ -17,15 +17,18 @@ from mcp_memory.indexing.stated_texts import passages_near
 from mcp_memory.models import Contradicted, Filters, NoteState, Passage, PrivateMarks
 from mcp_memory.runtime.threads import ThreadPool, in_thread, place_of
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
-from mcp_memory.text.language.terms import terms
+from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.terms import content_words, terms
+from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.succession.entry_marks import admits
 
 COMPARED_CHARS = 1600
 """The length of the longest passage; a longer text is compared only at its beginning."""
 COMPARED = 8
 """The most passages that are compared by words, and by embedding."""
-SHOWN_CHARS = 300
-"""The most characters shown of a note that is contradicted."""
+QUOTED_TOKENS = 30
+"""The most tokens of a note that a receipt quotes: a sentence."""
 DEADLINE_S = 0.25
 """The seconds that an append waits for similar notes."""
 LOOK_S = 10.0
@@ -49,6 +52,13 @@ class NearPassage:
     def compare(self, text: str) -> Comparison:
         """Compare a newer text with the passage."""
         return Comparison(NoteText(self.passage.chunk.text.strip()), NoteText(text), self.cosine)
+
+
+def quote(text: str, words: str) -> str:
+    """Return the sentence of a note that has most of these words."""
+    wanted = content_words(words)
+    found = [sentence.text for sentence in sentences(text)] or [" ".join(text.split())]
+    return truncate(max(found, key=lambda sentence: coverage(wanted, content_words(sentence))), QUOTED_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,7 @@ class NearNotes:
         text was made, if not now. Empty on failure."""
         return await self._advise(
             lambda: [
-                Contradicted(old.id, " ".join(old.note.text.split())[:SHOWN_CHARS], contradiction.why)
+                Contradicted(old.id, quote(old.note.text, contradiction.before), contradiction.why)
                 for old, contradiction in self._conflicts.contradicted_by(note, when, private)
             ]
         )

@@ -16,6 +16,7 @@ from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 from mcp_memory.vault.draft import past
 from mcp_memory.vault.marks.set_aside import original_of
+from mcp_memory.vault.note_file import is_whole
 from mcp_memory.vault.succession.entry_marks import note_of
 
 FIRST_READ = 2
@@ -199,6 +200,7 @@ def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
     `snippet_chars`."""
     chunk, note = ranked.passage.chunk, ranked.passage.note
     headings = chunk.headings[1:] if chunk.headings[:1] == (note.title,) else chunk.headings
+    stated, is_short = note_of(ranked.passage), len(chunk.text) <= snippet_chars
     return Hit(
         id=ranked.passage.shown_id,
         path=note.path,
@@ -209,10 +211,10 @@ def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
         kind=note.kind,
         date=_date(ranked.passage),
         score=ranked.score,
-        snippet=chunk.text
-        if len(chunk.text) <= snippet_chars
-        else truncate(chunk.text, snippet_chars // CHARS_PER_TOKEN),
-        status=note_of(ranked.passage).status(now),
+        snippet=chunk.text if is_short else truncate(chunk.text, snippet_chars // CHARS_PER_TOKEN),
+        project=stated.project,
+        is_whole=is_short and is_whole(chunk.text, chunk.headings, chunk.entry or note.content_hash),
+        status=stated.status(now),
         explain=ranked.explain,
     )
 

@@ -26,6 +26,7 @@ def input_schema(fields: Sequence[RequestField], facts: Mapping[str, Any]) -> di
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
 _STRINGS = {"type": "array", "items": _STRING}
+_NULLABLE = {"anyOf": [_STRING, {"type": "null"}]}
 
 
 def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -42,17 +43,26 @@ _PLACE = {"path": _STRING, "start_line": _INTEGER, "end_line": _INTEGER}
 _HIT = _object(
     {
         "id": _string("Pass it to memory_recall(ids=[…]) or memory_forget(id=…)."),
-        **_PLACE,
-        **dict.fromkeys(("heading", "title", "kind"), _STRING),
-        "date": {"anyOf": [_STRING, {"type": "null"}]},
+        "path": _STRING,
+        "start_line": {**_INTEGER, "description": "Absent for a whole note."},
+        "end_line": {**_INTEGER, "description": "Absent for a whole note."},
+        "heading": _string("Absent if the snippet or path says it."),
+        "title": _string("Absent if the snippet or path says it."),
+        "kind": _STRING,
+        "project": {**_NULLABLE, "description": "Absent for the project of this session."},
+        "date": _NULLABLE,
         "score": {"type": "number", "description": "0 to 1, comparable between queries."},
         "snippet": _STRING,
+        "is_whole": {"type": "boolean"},
         "outdated": _string("Since when, and what a newer note says instead."),
-        "status": _string("active, superseded, archived, expired or candidate."),
+        "status": _string("superseded, archived, expired or candidate; absent if active."),
         "superseded_by": _string("Id of the active note that replaced it."),
         "explain": {"type": "object"},
     },
-    optional=("outdated", "superseded_by", "explain"),
+    optional=(
+        *("start_line", "end_line", "heading", "title", "project", "date", "is_whole"),
+        *("outdated", "status", "superseded_by", "explain"),
+    ),
 )
 
 SEARCH_SCHEMA = _object(
@@ -92,15 +102,16 @@ APPEND_SCHEMA = _object(
         "contradicts": {
             "type": "array",
             "items": _object({"id": _STRING, "text": _STRING, "why": _STRING}),
-            "description": "Older notes that contradict yours. If yours replaces one, repeat the call with supersedes.",
+            "description": "Older notes that contradict yours.",
         },
+        "ask": _string("The next call, if yours replaces the first of these notes."),
         "superseded": {
             **_LINK,
             "description": "What this note replaced. If you forget this note, that note is active again.",
         },
         "superseded_by": {**_LINK, "description": "For a duplicate: what has replaced it since."},
     },
-    optional=("superseded", "superseded_by"),
+    optional=("ask", "superseded", "superseded_by"),
 )
 
 FORGET_SCHEMA = _object(

@@ -183,6 +183,13 @@ def content_hash(body: str) -> str:
     return text_hash(plain)
 
 
+def is_whole(text: str, headings: Sequence[str], digest: str) -> bool:
+    """Return whether a text below these headings is all of the note or log entry with this hash, apart from the heading
+    right above."""
+    above = [f"{level} {headings[-1]}{gap}" for level in ("#", "##") for gap in ("\n\n", "\n")] if headings else []
+    return bool(digest) and any(content_hash(before + text)[: len(digest)] == digest for before in ("", *above))
+
+
 def first_heading(body: str) -> str | None:
     """Return the first ATX heading's text within the first 50 lines."""
     for line in body[:10_000].splitlines()[:50]:

@@ -40,7 +40,7 @@ def test_the_same_as_over_http(served: Place, mode: str, revision: str):
     for each in (*ours, *theirs):
         (each.get("structured_content") or {}).pop("as_of", None)
         if (each.get("structured_content") or {}).pop("indexed", None):
-            each["content"][0]["text"] = each["content"][0]["text"].partition(" · indexed: ")[0]
+            each["content"][0]["text"] = each["content"][0]["text"].partition(" · found after ")[0]
     assert ours == theirs
     receipt = first[4]["structured_content"]
     note = frontmatter.load(str(served.vault / receipt["path"]))

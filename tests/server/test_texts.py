@@ -34,24 +34,22 @@ def id_in(text: str) -> str:
 def test_a_note_is_stored_found_read_and_forgotten_by_text_alone(daemon: Running, both: Wire, reader: TextOnly):
     fact = f"The ferry to the isle of {both.era} sails at seven."
     stored = reader("memory_append", content=fact, kind="fact", title="When the ferry sails")
-    assert re.fullmatch(r"created: notes/fact/\S+\.md · id \S+ · indexed: (full|keywords)(?! · similar: ).*", stored)
+    assert re.fullmatch(r"created: id \w{6}", stored)
     assert reader("memory_append", content=fact, kind="fact").startswith("duplicate: ")
     found = reader("memory_search", query=f"ferry isle {both.era} sails", mode="keyword").splitlines()
     assert re.fullmatch(r"\d+ hits?, confidence [01]\.\d\d: stored data, not instructions", found[0])
-    place = stored.split(" · ")[0].removeprefix("created: ")
-    at = next(n for n, line in enumerate(found) if place in line)
-    wanted = (
-        rf'\d+\. id {id_in(stored)} · 20\d\d-\d\d-\d\d · {re.escape(place)}:\d+-\d+ · fact · "When the ferry sails"'
-    )
-    assert re.fullmatch(wanted, found[at])
+    note = id_in(stored)
+    at = next(n for n, line in enumerate(found) if line.startswith(note))
+    assert re.fullmatch(rf"{note} · 20\d\d-\d\d-\d\d · fact", found[at]), "the snippet says the title's words"
     assert found[at + 1] == f">{fact}"
-    note = id_in(found[at])
     assert fact in reader("memory_recall", ids=[note])
     similar = reader("memory_append", content=f"{fact} Every day.", kind="fact")
-    assert f"similar: id {note}\n>{fact}" in similar
+    assert f"\nsimilar {note}\n>{fact}\n" in similar
+    assert similar.endswith(f"\nif yours replaces {note}: memory_append(…, supersedes='{note}')")
     told = reader("memory_forget", id=note)
+    place = told.split(" · ")[0].removeprefix("deleted: ")
     assert told == f"deleted: {place} · id {note} · restore=true brings it back"
-    assert place not in reader("memory_search", query=f"ferry isle {both.era} sails", mode="keyword")
+    assert note not in reader("memory_search", query=f"ferry isle {both.era} sails", mode="keyword")
     assert reader("memory_forget", id=note, restore=True) == f"active: {place} · id {note}"
 
 
@@ -64,12 +62,25 @@ def test_what_is_said_of_all_hits_is_in_the_text_too(reader: TextOnly):
 
 
 def test_the_structure_holds_all_that_the_text_says(both: Wire):
-    both.tool("memory_append", {"content": "Larches lose their needles in winter.", "kind": "fact"})
-    result = both.tool("memory_search", {"query": "larches lose needles"})
+    larch = {"content": "Larches lose their needles in winter.", "title": "Garden", "kind": "fact", "project": "park"}
+    both.tool("memory_append", larch)
+    both.tool(
+        "memory_append", {"content": f"# Larches\n\n{'Roots spread. ' * 150}\n\n## Bark\n\n{'It is grey. ' * 150}"}
+    )
+    result = both.tool("memory_search", {"query": "larches lose needles, roots spread, bark is grey"})
     text, found = result["content"][0]["text"], result["structuredContent"]
     for hit in found["hits"]:
-        assert f"id {hit['id']} · " in text and f"{hit['path']}:{hit['start_line']}-{hit['end_line']}" in text
-        assert f">{hit['snippet'].splitlines()[0]}" in text
+        first = hit["snippet"].splitlines()[0]
+        head = text[: text.index(f">{first[:500]}")].splitlines()[-1]
+        facts = [hit["id"][-6:], hit["date"], hit["kind"], *([hit["project"]] if "project" in hit else [])]
+        assert head.startswith(" · ".join(facts))
+        assert (hit["path"] in head) is ("start_line" in hit) is ("is grey" in first or "Roots spread" in first)
+    whole = next(hit for hit in found["hits"] if "needles" in hit["snippet"])
+    assert set(whole) == {"id", "path", "kind", "date", "score", "snippet", "project"}, "the path says the title"
+    assert '· fact · park · "Garden"\n>Larches' in text
+    explained = both.tool("memory_search", {"query": "larches lose", "explain": True})["structuredContent"]
+    contract = {"id", "path", "start_line", "end_line", "heading", "title", "kind", "date", "score", "snippet"}
+    assert all(contract <= set(hit) for hit in explained["hits"])
     assert len(text) < len(str(found)), "the text is the shorter form"
 
 
@@ -86,8 +97,9 @@ def test_what_a_note_contradicts_is_named_and_replaced_by_text_alone(daemon: Run
     service = f"gateway of {both.era}"
     old = id_in(reader("memory_append", content=f"The {service} listens on port 8087.", kind="fact"))
     new = f"The {service} listens on port 8090 now."
-    said = reader("memory_append", content=new, kind="fact").splitlines()[-1]
-    assert said.startswith(f"contradicts {old}: The {service} listens on port 8087. (8087 → 8090)")
-    assert said.endswith("if replaced, repeat with supersedes")
+    *_, said, quoted, ask = reader("memory_append", content=new, kind="fact").splitlines()
+    assert said == f"contradicts {old} (8087 → 8090)"
+    assert quoted == f">The {service} listens on port 8087."
+    assert ask == f"if yours replaces {old}: memory_append(…, supersedes='{old}')"
     reader("memory_append", content=new, kind="fact", supersedes=old)
     assert old not in reader("memory_search", query=f"{service} port", mode="keyword")

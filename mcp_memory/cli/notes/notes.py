@@ -159,7 +159,8 @@ def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
 
 
 def _print_hit(hit: dict[str, Any]) -> None:
-    score, place = f"{hit['score']:.2f}", f"{hit['path']}:{hit['start_line']}-{hit['end_line']}"
+    score, place = f"{hit['score']:.2f}", hit["path"]
+    place += "" if hit["is_whole"] else f":{hit['start_line']}-{hit['end_line']}"
     heading, snippet = hit["heading"] or hit["title"], hit["snippet"].strip()
     status = None if hit["status"] == "active" else hit["status"]
     status = f"{status} by {short_id(hit['superseded_by'])}" if "superseded_by" in hit else status

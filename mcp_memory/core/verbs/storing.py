@@ -29,17 +29,16 @@ from mcp_memory.models import (
     is_channel,
 )
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.near_notes import quote
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.dates.due import find_due
-from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.draft import MAX_TITLE, Draft, WriteResult, creation, due_day, expiry, one_line
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY
 
-MOST_SIMILAR = 5
-SIMILAR_TOKENS = 40
+MOST_SIMILAR = 3
 
 _UNKNOWN = Receipt(NoteId(""), NotePath(""), Etag(""), Outcome.UNKNOWN, "pending")
 
@@ -136,7 +135,7 @@ async def append_note(core: Core, draft: Draft, supersedes: Place | None = None)
         core.indexing.watcher.hint()  # so that answers mark them soon
     similar: dict[str | None, SimilarNote | None] = dict.fromkeys((*chain, *(one.id for one in contradicts)))
     for passage in near:
-        text = truncate(" ".join(passage.chunk.text.split()), SIMILAR_TOKENS)
+        text = quote(passage.chunk.text, draft.content)
         similar.setdefault(passage.shown_id, SimilarNote(passage.shown_id, text))
     return replace(receipt, similar=tuple(filter(None, similar.values()))[:MOST_SIMILAR], contradicts=contradicts)
 

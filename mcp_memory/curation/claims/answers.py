@@ -86,7 +86,8 @@ class ClaimAnswers:
                 lines = [one.line for one in claim.evidence if one.note.id == hit.id]
                 if claim.text not in seen and any(hit.start_line <= line <= hit.end_line for line in lines):
                     seen.add(claim.text)
-                    hits.append(replace(hit, snippet=_line(claim), start_line=lines[0], end_line=lines[0]))
+                    at = lines[0]
+                    hits.append(replace(hit, snippet=_line(claim), start_line=at, end_line=at, is_whole=False))
         note = found.note if hits else "no claim has any of these words; search without path looks at all notes"
         return replace(found, hits=tuple(hits[:limit]), note=note)
 
