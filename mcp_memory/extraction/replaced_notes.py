@@ -20,8 +20,8 @@ from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState
 from mcp_memory.statements.candidate import Candidate, Voice
 from mcp_memory.statements.corrections import words_of_its_own
 from mcp_memory.statements.cues import CUE, has_cue, is_limited, patterns
-from mcp_memory.statements.extractor import FORBIDS, forbids
 from mcp_memory.text.conversation.own_words import lowered, masked
+from mcp_memory.text.language.denials import DENIES, denies
 from mcp_memory.text.language.terms import content_words, terms
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
@@ -41,7 +41,7 @@ _UNSURE = re.compile(
     r"|back then|war|waren|wurden?|früher|damals|étai\w*|avant|autrefois|era|eran|estaban?|antes)\b"
 )
 """Matches doubt, also in a form that `hedge` lacks, and the past."""
-_DENIES_BEFORE = rf"{FORBIDS.pattern}(?: (?!from|von|(?<!lieu )(?<!vez )del?\b)[\w’']+){{0,2}}? [`\"']?"
+_DENIES_BEFORE = rf"{DENIES.pattern}(?: (?!from|von|(?<!lieu )(?<!vez )del?\b)[\w’']+){{0,2}}? [`\"']?"
 """Matches the denial of what is behind it, `not on port 8087`, but not of its change: `not move it from 8087`."""
 _ABOUT_IT = ("agreed", "change", "norm", "relation")
 """The cues of words that say that something is decided, changed or so; they add nothing to it."""
@@ -122,7 +122,7 @@ def _is_plain(candidate: Candidate, stated: StatedText, why: Contradiction) -> b
     statement = lowered(f"{candidate.statement} {candidate.said}")
     before, after = lowered(why.before), lowered(why.after or "")
     denied = re.sub(_DENIES_BEFORE + re.escape(before.split()[0]), "", statement)
-    if is_limited(denied.replace(before, "").replace(after, "")) or (after and forbids(denied)):
+    if is_limited(denied.replace(before, "").replace(after, "")) or (after and denies(denied)):
         return False
     for cue in _ABOUT_IT:
         statement = patterns(CUE)[cue].sub(" ", statement)

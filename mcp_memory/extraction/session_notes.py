@@ -14,7 +14,8 @@ from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog,
 from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import Candidate
-from mcp_memory.statements.extractor import appended_texts, forbids
+from mcp_memory.statements.extractor import appended_texts
+from mcp_memory.text.language.denials import denies
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.withheld_pages import sources_of
 
@@ -74,11 +75,11 @@ class SessionNotes:
     async def _is_stored_twice(self, note: ExtractedNote, captured: CapturedMessages) -> bool:
         """Return whether another note says the same; a log entry isn't enough. A note that forbids something
         always stays."""
-        if forbids(note.text):
+        if denies(note.text):
             return False
         near = await self._core.search.near_notes.nearest(note.text, project=captured.project)
         return any(
-            one.compare(note.text).says_the_same and forbids(one.passage.chunk.text) == forbids(note.text)
+            one.compare(note.text).says_the_same and denies(one.passage.chunk.text) == denies(note.text)
             for one in near
             if one.passage.note.id != note.id and not one.is_waiting and not one.passage.note.is_log
         )

@@ -1,7 +1,6 @@
 """Extracts candidates from the messages of a session: your statements, and errors with their solutions."""
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -14,6 +13,7 @@ from mcp_memory.statements.finder import find_statements
 from mcp_memory.statements.lessons import extract_lessons
 from mcp_memory.statements.proposals import repeats
 from mcp_memory.text.conversation.own_words import pasted_words
+from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.facts import EXACT, facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
@@ -25,12 +25,6 @@ RESEMBLES, WITH_FACTS = 0.6, 0.35
 the statement has numbers or names in code, and the text has all of them."""
 LEAST_SHARED = 2
 """The minimum number of common words."""
-FORBIDS = re.compile(
-    r"\b(?:no|not|never|without|cannot|avoid|instead of|rather than|forbid\w*|banned|\w+n[’']t"
-    r"|nicht|nie|niemals|kein\w*|ohne|statt|verboten|verbot|ne|pas|jamais|aucun\w*|sans|interdit\w*|au lieu"
-    r"|nunca|jamás|ningun\w*|sin|en vez|prohibid\w*)\b",
-    re.IGNORECASE,
-)
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +78,7 @@ def appended_texts(messages: Sequence[TranscriptMessage]) -> list[str]:
 def _is_perhaps_stored(one: Candidate, stored: Iterable[str]) -> bool:
     """Return whether the agent perhaps stored a statement itself. A prohibition in your own words never counts as
     such: the agent's text may deny something else and allow this."""
-    forbidden = one.voice is Voice.SAID and forbids(one.statement)
+    forbidden = one.voice is Voice.SAID and denies(one.statement)
     return not forbidden and _resembles(one.statement, stored)
 
 
@@ -98,11 +92,6 @@ def _resembles(statement: str, stored: Iterable[str]) -> bool:
         for part in (text, *(sentence.text for sentence in sentences(text))):
             known = content_words(part)
             is_near = len(words & known) >= LEAST_SHARED and coverage(words, known) >= least
-            if is_near and forbids(part) == forbids(statement):
+            if is_near and denies(part) == denies(statement):
                 return True
     return False
-
-
-def forbids(text: str) -> bool:
-    """Return whether a text has a word that forbids or denies, in any of the languages."""
-    return FORBIDS.search(text) is not None

@@ -151,6 +151,25 @@ async def test_thirty_orders_refuse_a_call_once_in_a_session(world: World) -> No
         assert not (await _advice(engine, "c/one", arguments=EDIT, stop=True))["stops"], "nor after a restart"
 
 
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("Finger weg von `api/gen`, das wird generiert.", True),
+        ("Änderungen in `api/gen` sind verboten.", True),
+        ("Sin permiso de Ana nadie toca `api/gen`.", True),
+        ("Il est interdit de modifier `api/gen`.", True),
+        ("Editing `api/gen` by hand is prohibited.", True),
+        ("Die Dateien in `api/gen` werden am Freitag neu erzeugt.", False),
+        ("Les fichiers de `api/gen` viennent du serveur.", False),
+        ("Los archivos de `api/gen` se generan cada noche.", False),
+    ],
+)
+async def test_an_order_stops_in_each_language(world: World, text: str, stops: bool) -> None:
+    async with world.engine() as engine:
+        await engine.append(text, kind="preference", project="mill", source=PERSON)
+        assert (await _advice(engine, arguments=EDIT, stop=True))["stops"] is stops
+
+
 async def test_only_orders_that_forbid_stop(world: World) -> None:
     async with world.engine() as engine:
         await engine.append("Totals in `src/total.ts` are cents.", kind="lesson", project="mill")

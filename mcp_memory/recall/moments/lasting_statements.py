@@ -10,7 +10,7 @@ from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.models import NoteId, NoteRecord
 from mcp_memory.recall.excerpts import Excerpt
-from mcp_memory.recall.moments import ANY_OF
+from mcp_memory.text.language.denials import ADVISES_AGAINST, FORBIDS
 from mcp_memory.text.language.sentences import sentences, statement_of
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_tables import read_table
@@ -81,8 +81,7 @@ def _contains(told: str, line: str) -> bool:
     missing rule much."""
     if told == line:
         return True
-    denials = (ANY_OF["against"], ANY_OF["forbids"])
-    if any(bool(denial.search(told)) != bool(denial.search(line)) for denial in denials):
+    if any(bool(denial.search(told)) != bool(denial.search(line)) for denial in (ADVISES_AGAINST, FORBIDS)):
         return False
     return Comparison(NoteText(told), NoteText(line)).adds_nothing
 

@@ -8,9 +8,10 @@ from itertools import pairwise
 from posixpath import basename, splitext
 from typing import NamedTuple
 
-from mcp_memory.recall.moments import ANY_OF, WORD_SETS, WORDS
+from mcp_memory.recall.moments import WORD_SETS, WORDS
 from mcp_memory.recall.moments.shell_line import simple_commands
 from mcp_memory.recall.moments.tool_action import ShellCommand, ToolAction
+from mcp_memory.text.language.denials import ADVISES_AGAINST, FORBIDS, INSTEAD
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(\w])|\n+\s*(?:[-*+]|\d+[.)])?\s*")
 _CLAUSE = re.compile(r"[,;:]\s+(?=(?:[^`]*`[^`]*`)*[^`]*$)|\s+[-–—]+\s+|\s+(?:but|instead|sondern|pero|mais)\s+")
@@ -47,7 +48,7 @@ def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Men
         goes_on = _OF_IT.search(following) and "`" not in following
         for clause, is_against, forbids in _clauses(sentence):
             if weight := _weight(clause, action, is_against, commands or is_against):
-                is_order = forbids or bool(goes_on and ANY_OF["forbids"].search(following))
+                is_order = forbids or bool(goes_on and FORBIDS.search(following))
                 found.append(Mention(is_order, weight, is_against, f"{sentence} {following}" if goes_on else sentence))
     return max(found, default=None)
 
@@ -57,12 +58,12 @@ def _clauses(sentence: str) -> Iterator[tuple[str, bool, bool]]:
     before = ""
     for part in _CLAUSE.split(sentence):
         clause, prose = before + part, _CODE.sub("`", before + part)
-        before = f"{part} " if len(part.split()) == 1 and ANY_OF["against"].search(part) else ""  # "Rejected: …"
-        if turn := ANY_OF["instead"].search(clause):
+        before = f"{part} " if len(part.split()) == 1 and ADVISES_AGAINST.search(part) else ""  # "Rejected: …"
+        if turn := INSTEAD.search(clause):
             yield clause[: turn.start()], False, False
             yield clause[turn.start() :], True, True
         elif not before:
-            yield clause, bool(ANY_OF["against"].search(prose)), bool(ANY_OF["forbids"].search(prose))
+            yield clause, bool(ADVISES_AGAINST.search(prose)), bool(FORBIDS.search(prose))
 
 
 def _weight(clause: str, action: ToolAction, is_against: bool, commands: bool) -> int:

@@ -18,10 +18,10 @@ from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.comparison.change_words import EXCEPT
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Passage
-from mcp_memory.recall.moments import ANY_OF
 from mcp_memory.recall.moments.persons_orders import is_curated
 from mcp_memory.runtime.lru_cache import LruCache
-from mcp_memory.text.language.facts import NEGATION, FactKind, facts
+from mcp_memory.text.language.denials import ADVISES_AGAINST, DENIES, FORBIDS
+from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import STOP_WORDS, words
 from mcp_memory.text.language.word_overlap import REPEATED
 from mcp_memory.vault.ownership import PERSONS_SOURCES
@@ -46,7 +46,7 @@ _HASH = (1 << 31) - 1
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 """A date that a note states in place of the words that were said, such as "tomorrow"."""
-_DENIES = (ANY_OF["against"], NEGATION, EXCEPT)
+_DENIES = (ADVISES_AGAINST, DENIES, EXCEPT)
 _BEHIND_CHARS = 60
 
 log = logging.getLogger(__name__)
@@ -159,7 +159,7 @@ class OwnWords:
         def is_own(passage: Passage) -> bool:
             if passage.chunk_id not in answers:
                 text = _DAY.sub("", passage.chunk.text)
-                forbids = is_curated(passage) or ANY_OF["forbids"].search(text)
+                forbids = is_curated(passage) or FORBIDS.search(text)
                 was_said = _states(stored, text) or (not forbids and said.say(text))
                 answers[passage.chunk_id] = _was_stored_by(session, passage, emptied_at) or was_said
             return answers[passage.chunk_id]
@@ -212,7 +212,7 @@ def _pairs(sentences: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _states(stored: SaidSentences, text: str) -> bool:
     """Return whether what was stored says a text, or each of its sentences. A sentence that is too short to be
     recognized may be missing, unless it forbids something."""
-    told = [one for one in _stated(text) if len(set(_telling(one))) >= FEWEST_WORDS or ANY_OF["forbids"].search(one)]
+    told = [one for one in _stated(text) if len(set(_telling(one))) >= FEWEST_WORDS or FORBIDS.search(one)]
     return stored.say(text) or (bool(told) and all(map(stored.say, told)))
 
 

@@ -59,7 +59,7 @@ _IDENTIFIER = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.])(?<![0-9][,:])[0-9]+(?:[.,:][0-9]+)*(?![.,:]?[0-9])(?!\w*_)")
 _NAME = re.compile(r"(?<=[a-z0-9,;:)\"'”’] )[A-Z][\w'’-]*[a-z0-9](?: [A-Z][\w'’-]*[a-z0-9])*|\b[A-Z]{2,}[0-9]*\b")
-NEGATION = re.compile(r"\b(?:not|never|no longer|without|cannot|nobody|none|instead of|\w+n['’]t)\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|never|no longer|without|cannot|nobody|none|instead of|\w+n['’]t)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[.!?;:\n]")
 _NEGATED_WORDS, _NEGATED_CHARS = 2, 60
 _HOLE = ")"
@@ -92,7 +92,7 @@ def _all(text: str) -> Iterator[Fact]:
         for word in match[0].replace("’", "'").removesuffix("'s").split():
             if word.lower() not in STOP_WORDS:
                 yield Fact(FactKind.NAME, word)
-    for match in NEGATION.finditer(rest):
+    for match in _NEGATION.finditer(rest):
         near = match.end() + _NEGATED_CHARS
         end = _CLAUSE_END.search(rest, match.end(), near)
         negated = terms(rest[match.end() : end.start() if end else near])[:_NEGATED_WORDS]
