@@ -1,8 +1,7 @@
 """Extracts from a session what was asked, decided, changed and left open, in 200 words. Pure."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import partial
 from typing import NamedTuple
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
@@ -18,7 +17,7 @@ from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import jaccard
-from mcp_memory.text.language.word_tables import read_table
+from mcp_memory.text.language.word_tables import has_cue, read_cues
 from mcp_memory.text.pluralize import first_of
 
 ASKED, DECIDED, CHANGED, LEFT_OPEN = "Asked", "Decided", "Changed", "Left open"
@@ -29,6 +28,9 @@ LEAST_ASKED = 3
 """The minimum number of questions for a summary of a session that only answered questions."""
 SAME_POINT = 0.6
 """The share of common content words (Jaccard) from which two points are the same."""
+
+_CUES = ("mcp_memory.summaries", "cues.toml")
+_has = partial(has_cue, *_CUES)
 
 
 class Point(NamedTuple):
@@ -112,7 +114,7 @@ def _part_of(sentence: UserSentence) -> str | None:
     """Return the part of a sentence: ASKED unless it is put off; None for chat, jokes and text that you may have
     pasted. Only statements are DECIDED."""
     least = 1 if facts(sentence.text) else 3
-    is_chat = len(content_words(sentence.text)) < least or _cues()["chat"].fullmatch(sentence.view.strip())
+    is_chat = len(content_words(sentence.text)) < least or read_cues(*_CUES)["chat"].fullmatch(sentence.view.strip())
     if is_chat or sentence.may_be_pasted or is_not_to_be_kept(sentence):
         return None
     if sentence.is_question:
@@ -142,13 +144,3 @@ def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterat
     }
     if names:
         yield Point(f"Files: {first_of([f'`{name}`' for name in sorted(names)], MOST_FILES)}")
-
-
-def _has(cue: str, text: str) -> bool:
-    return _cues()[cue].search(text.lower().replace("'", "’")) is not None
-
-
-@cache
-def _cues() -> Mapping[str, re.Pattern[str]]:
-    table = read_table("mcp_memory.summaries", "cues.toml")
-    return {name: re.compile(pattern) for name, pattern in table.items()}

@@ -1,9 +1,8 @@
 """Choose the notes that every session of a project should know, each as one line: preferences, rules that hold until
 further notice, and decisions. Pure functions."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import partial
 from typing import NamedTuple
 
 from mcp_memory.comparison.comparison import Comparison
@@ -13,7 +12,7 @@ from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.text.language.denials import ADVISES_AGAINST, FORBIDS
 from mcp_memory.text.language.sentences import sentences, statement_of
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_tables import read_table
+from mcp_memory.text.language.word_tables import has_cue
 from mcp_memory.usage.note_use import NoteUse
 
 PREFERENCE, DECISION = "preference", "decision"
@@ -24,6 +23,9 @@ LINE_CHARS = 220
 """The longest line. A longer statement is cut to its sentence with the rule."""
 
 FEWEST_WORDS = 3
+
+
+_has = partial(has_cue, "mcp_memory.recall.moments", "lasting.toml")
 
 
 class LastingStatement(NamedTuple):
@@ -88,13 +90,3 @@ def _contains(told: str, line: str) -> bool:
 
 def _is_whole(sentence: str) -> bool:
     return len(content_words(sentence)) >= FEWEST_WORDS and not _has("fragment", sentence)
-
-
-def _has(cue: str, text: str) -> bool:
-    return _cues()[cue].search(text.lower().replace("'", "’")) is not None
-
-
-@cache
-def _cues() -> Mapping[str, re.Pattern[str]]:
-    table = read_table("mcp_memory.recall.moments", "lasting.toml")
-    return {name: re.compile(pattern) for name, pattern in table.items()}
