@@ -15,6 +15,7 @@ from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.conflict_review import ConflictReview
+from mcp_memory.extraction.reader_usage import reader_findings, reader_status
 from mcp_memory.extraction.review import Review
 from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
@@ -76,6 +77,8 @@ def build(core: Core) -> Feature:
         jobs=[Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs, off=off)],
         copies=MadeNotes(core),
         reviewers=[Review(core, candidates), ConflictReview(core)],
+        status=partial(reader_status, config.reader, model),
+        findings=partial(reader_findings, config.reader, model),
         close=model.close if model else None,
     )
 

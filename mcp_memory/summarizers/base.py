@@ -49,6 +49,17 @@ class LlmReply:
     cut: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What a language model was asked today, and its daily limits. `problem`: why it failed, if its last call did."""
+
+    calls: int
+    calls_a_day: int
+    tokens: int
+    tokens_a_day: int
+    problem: str = ""
+
+
 class LlmClient(Protocol):
     """A synchronous, thread-safe language model."""
 
@@ -141,6 +152,10 @@ class Summarizer(Protocol):
     def asked_in_s(self) -> float:
         """Return the seconds until a language model may be called: 0 for now, infinite without a model. Makes no
         call."""
+        ...
+
+    def usage(self) -> ModelUsage | None:
+        """Return what the language model was asked today; None without a model."""
         ...
 
     def close(self) -> None:

@@ -88,6 +88,9 @@ class ExtractiveSummarizer:
     def asked_in_s(self) -> float:
         return inf
 
+    def usage(self) -> None:
+        return None
+
     def close(self) -> None:
         pass
 

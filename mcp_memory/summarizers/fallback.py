@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mcp_memory.errors import SummarizerUnavailable
-from mcp_memory.summarizers.base import LlmClient, LlmReply, Prompt, Summary, SummaryRequest
+from mcp_memory.summarizers.base import LlmClient, LlmReply, ModelUsage, Prompt, Summary, SummaryRequest
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.summarizers.llm_answers import AnswerFlaw, judge
@@ -53,15 +53,18 @@ class FallbackSummarizer:
         self._quota.spend(prompt.most_tokens)
         try:
             reply = self._llm.write(prompt)
-        except SummarizerUnavailable:
+        except SummarizerUnavailable as error:
             if not self._closed.is_set():
-                self._quota.failed()
+                self._quota.failed(error.message)
             raise
         self._quota.answered(prompt.most_tokens, reply.tokens)
         return reply
 
     def asked_in_s(self) -> float:
         return self._quota.free_in_s()
+
+    def usage(self) -> ModelUsage:
+        return self._quota.usage()
 
     def close(self) -> None:
         self._closed.set()

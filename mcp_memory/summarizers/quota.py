@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.summarizers.base import ModelUsage
 from mcp_memory.summarizers.config import SummarizerConfig
 
 LONGEST_BACK_OFF_S = 3600.0
@@ -23,13 +24,14 @@ _DAY_S = 86_400
 @dataclass(frozen=True, slots=True)
 class QuotaUsage:
     """The usage of a day. `day` counts from 1970 in UTC; `failures` counts consecutive failures; `silent_until` is Unix
-    time in seconds."""
+    time in seconds; `problem` is why the last call failed."""
 
     day: int = 0
     calls: int = 0
     tokens: int = 0
     failures: int = 0
     silent_until: float = 0.0
+    problem: str = ""
 
 
 class Quota:
@@ -57,18 +59,24 @@ class Quota:
                 return (spent.day + 1) * _DAY_S - now
             return spent.silent_until - now if self._is_silent(spent, now) else 0.0
 
+    def usage(self) -> ModelUsage:
+        with self._lock:
+            spent, config = self._today(), self._config
+        return ModelUsage(spent.calls, config.calls_a_day, spent.tokens, config.tokens_a_day, spent.problem)
+
     def answered(self, expected: int, cost: int) -> None:
         """Correct the cost that `spend` recorded."""
         with self._lock, suppress(SummarizerUnavailable):  # the next `spend` reports it
             spent = self._today()
-            self._save(replace(spent, tokens=max(0, spent.tokens + cost - expected), failures=0, silent_until=0.0))
+            tokens = max(0, spent.tokens + cost - expected)
+            self._save(QuotaUsage(spent.day, spent.calls, tokens))
 
-    def failed(self) -> None:
+    def failed(self, problem: str) -> None:
         """Pause calls; each further failure doubles the pause."""
         with self._lock, suppress(SummarizerUnavailable):  # the pause applies; the next `spend` reports the error
             spent = self._today()
             until = self._clock() + self._pause_s(spent.failures)
-            self._save(replace(spent, failures=spent.failures + 1, silent_until=until))
+            self._save(replace(spent, failures=spent.failures + 1, silent_until=until, problem=problem))
 
     def _check(self, spent: QuotaUsage, tokens: int) -> None:
         config, now = self._config, self._clock()
@@ -112,7 +120,8 @@ def _read(file: Path) -> QuotaUsage:
     """Read the usage; return no usage if the file is missing or invalid."""
     try:
         spent = QuotaUsage(**json.loads(file.read_bytes()))
-        numbers = asdict(spent).values()
-        return spent if all(type(number) in {int, float} and number >= 0 for number in numbers) else QuotaUsage()
+        numbers = (spent.day, spent.calls, spent.tokens, spent.failures, spent.silent_until)
+        is_valid = all(type(number) in {int, float} and number >= 0 for number in numbers)
+        return spent if is_valid and isinstance(spent.problem, str) else QuotaUsage()
     except (OSError, ValueError, TypeError, RecursionError):
         return QuotaUsage()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import SummarizerUnavailable
+from mcp_memory.summarizers.base import ModelUsage
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.quota import LONGEST_BACK_OFF_S, Quota
 
@@ -63,7 +64,7 @@ def test_a_failure_costs_a_rest_that_grows_and_ends_with_an_answer(file: Path, c
     for _ in range(9):
         allowance = Quota(config, file, clock)
         allowance.spend(1)
-        allowance.failed()
+        allowance.failed("it is down")
         begun = clock.now
         while True:
             try:
@@ -76,7 +77,7 @@ def test_a_failure_costs_a_rest_that_grows_and_ends_with_an_answer(file: Path, c
     assert rests[:4] == [60, 120, 240, 480] and rests[-1] == LONGEST_BACK_OFF_S
     allowance = Quota(config, file, clock)
     allowance.answered(0, 0)
-    allowance.failed()
+    allowance.failed("it is down")
     clock.now += 61
     allowance.spend(1)
 
@@ -86,17 +87,29 @@ def test_a_clock_that_was_ahead_silences_nobody(file: Path, clock: Clock):
     allowance = Quota(CONFIG, file, clock)
     for _ in range(3):
         allowance.spend(1)
-    allowance.failed()
+    allowance.failed("it is down")
     clock.now = NOON
     allowance.spend(1)
     Quota(CONFIG, file, clock).spend(1)
 
 
+def test_the_last_failure_is_told_until_an_answer(file: Path, clock: Clock):
+    allowance = Quota(CONFIG, file, clock)
+    allowance.spend(30)
+    allowance.failed("it is down")
+    assert Quota(CONFIG, file, clock).usage() == ModelUsage(1, 3, 30, 100, "it is down")
+    clock.now += 86_400
+    assert allowance.usage() == ModelUsage(0, 3, 0, 100, "it is down")
+    allowance.spend(30)
+    allowance.answered(30, 20)
+    assert Quota(CONFIG, file, clock).usage() == ModelUsage(1, 3, 20, 100)
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"{", b"null", b"[1]", b"\xff", b'{"calls": 9}{', b'{"calls": "9"}', b'{"calls": -9}', b'{"calls": NaN}',
-     b'{"x": 1}', b'{"calls": null}', b"[" * 100_000],
-    ids=range(12),
+     b'{"x": 1}', b'{"problem": 3}', b'{"calls": null}', b"[" * 100_000],
+    ids=range(13),
 )  # fmt: skip
 def test_a_damaged_file_counts_as_none(file: Path, clock: Clock, data: bytes):
     file.parent.mkdir()
@@ -123,7 +136,7 @@ def test_a_failure_that_cannot_be_written_holds_all_the_same(file: Path, clock: 
     allowance.spend(1)
     file.unlink()
     file.mkdir()
-    allowance.failed()
+    allowance.failed("it is down")
     file.rmdir()
     with pytest.raises(SummarizerUnavailable, match="asked again in"):
         allowance.spend(1)
@@ -148,7 +161,7 @@ def test_it_says_when_it_allows_a_call_again_and_counts_none(file: Path, clock: 
     allowance = Quota(CONFIG, file, clock)
     assert allowance.free_in_s() == 0
     allowance.spend(10)
-    allowance.failed()
+    allowance.failed("it is down")
     pause_s = allowance.free_in_s()
     assert 0 < pause_s == Quota(CONFIG, file, clock).free_in_s()
     clock.now += pause_s / 2

@@ -170,6 +170,7 @@ def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, 
 
 def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
     swept_s, took_s, git = status["last_sweep_s"], status["sweep_took_s"], status.get("git")
+    reader = status.get("reader")
     clients = [f"{client} ({local_minute(when)})" for client, when in status["clients"].items()]
     rows = {
         "address": address.place,
@@ -183,6 +184,7 @@ def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
         "next job": _next_job(status["next_job"]),
         "memory": status["memory"] or "",
         "sessions": _capture(status["capture"]),
+        "reader": _reader(reader) if reader else "",
         "process": f"pid {address.pid}, version {address.version}",
         "clients": ", ".join(clients),
         "doing": _count_done(status) if status["phase"] != "idle" else "",
@@ -192,6 +194,13 @@ def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
     }
     width = max(len(name) for name, value in rows.items() if value)
     yield from (f"  {name:<{width}}  {value}" for name, value in rows.items() if value)
+
+
+def _reader(reader: dict[str, Any]) -> str:
+    today = f"today {reader['calls']:,} of {reader['calls_a_day']:,} calls, "
+    tokens = f"{reader['tokens']:,} of {reader['tokens_a_day']:,} tokens"
+    failed = f"; failed: {reader['problem']} (mcp-memory doctor)" if reader["problem"] else ""
+    return f"{reader['name']}, {today}{tokens}{failed}"
 
 
 def _count_done(work: dict[str, Any]) -> str:
