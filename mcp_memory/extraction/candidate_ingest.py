@@ -26,7 +26,7 @@ from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.errors import DeadlineExceeded, NotFound, Refused
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
-from mcp_memory.extraction.commitments import kept, read_new_entries, with_due
+from mcp_memory.extraction.commitments import kept, read_new_entries, with_dates
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.llm_extraction import ModelAnswer, ask_model
 from mcp_memory.extraction.replaced_notes import (
@@ -124,8 +124,8 @@ class CandidateIngest:
         return await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
 
     async def _with_dates(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the candidates that are likely enough, promises with their due date."""
-        read = partial(with_due, zone=self._vault.layout.tz, now=self._clock())
+        """Return the candidates that are likely enough, with their dates."""
+        read = partial(with_dates, zone=self._vault.layout.tz, now=self._clock())
         dated = await in_thread(lambda: [read(one) for one in candidates], deadline_s=EXTRACT_S, what="reading dates")
         return [candidate for candidate in dated if candidate.score >= self._config.min_score]
 
@@ -286,6 +286,7 @@ class CandidateIngest:
             source=captured.client[:MAX_WORD],
             created=at if at and at <= self._clock() + CLOCKS_DIFFER else None,
             due=candidate.due,
+            expires_at=candidate.expires,
             once=True,
             folder=INBOX if waits else None,
             id=note_id,

@@ -10,11 +10,13 @@ from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.extraction.candidate_log import CandidateLog
 from mcp_memory.models import NoteId, NotePath, NoteRecord, PrivateMarks
-from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
+from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, make_title
 from mcp_memory.statements.statement_rules import OUTRIGHT, classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.dates.due import find_due
+from mcp_memory.text.dates.ends import find_limit
+from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.text.markdown import logs
@@ -25,6 +27,8 @@ from mcp_memory.vault.vault import Vault
 
 LATE = timedelta(days=2)
 """The time after which an overdue promise waits for review when it is read: you know its outcome."""
+
+LAST_SECOND = time(23, 59, 59)
 
 MOST_ENTRIES = 200
 """The most entries of a log that are read at once, in some 0.8 s."""
@@ -48,15 +52,34 @@ _THAT = re.compile(
 )
 
 
-def with_due(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
-    """Add the due date to a promise. With a date, your own promise is stored without review; without a date, a promise
-    waits."""
-    if candidate.kind is not StatementKind.COMMITMENT or candidate.at is None:
+def with_dates(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
+    """Add the due date to a promise, and to a statement for a time its end. With a date, your own promise is stored
+    without review; without a date, a promise waits."""
+    if candidate.at is None:
         return candidate
-    due = find_due(candidate.text, candidate.at.astimezone(zone))
+    said = candidate.at.astimezone(zone)
+    if candidate.kind is not StatementKind.COMMITMENT:
+        return _with_end(candidate, said, now)
+    due = find_due(candidate.text, said)
     if due is None or candidate.voice is Voice.UNSURE or datetime.combine(due.day, time.max, zone) < now - LATE:
         return replace(candidate, due=due)
     return replace(candidate, due=due, outright=True, score=OUTRIGHT)
+
+
+def _with_end(candidate: Candidate, said: datetime, now: datetime) -> Candidate:
+    """Add the end of a statement, also to its words, so that `this week` is clear later. What has ended isn't worth
+    storing."""
+    first = next((sentence.text for sentence in sentences(candidate.statement)), "")
+    limit = find_limit(first, said)
+    if limit is None or candidate.kind in {StatementKind.LESSON, StatementKind.FIX}:
+        return candidate
+    expires = datetime.combine(limit.day, LAST_SECOND, said.tzinfo)
+    if limit.is_certain and expires <= now:
+        return replace(candidate, outright=False, score=0.0)
+    text = candidate.text.replace(first, limit.added_to(first), 1)
+    is_first_words = candidate.title == make_title(candidate.text.partition("\n")[0])
+    title = make_title(text.partition("\n")[0]) if is_first_words else candidate.title
+    return replace(candidate, text=text, title=title, expires=expires if limit.is_certain else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Defines a candidate: a statement worth remembering, in its original words."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Self
@@ -58,6 +58,7 @@ class Candidate:
     speaker: str
     at: datetime | None = None
     due: DueDate | None = None  # only for a commitment
+    expires: datetime | None = None  # only for a statement that says how long it applies
     said: str = ""
     """Your original words, if the text was built from them."""
     instead_of: Self | None = None
@@ -95,7 +96,8 @@ class Candidate:
         safe, turn = redact(text).text, message.turn
         title = make_title(redact(title).text or safe)
         words, place = redact(said).text, message.offset
-        return cls(kind, title, safe, score, outright, place, turn.speaker, turn.at, None, words, instead_of, voice)
+        known = cls(kind, title, safe, score, outright, place, turn.speaker, turn.at)
+        return replace(known, said=words, instead_of=instead_of, voice=voice)
 
     def key(self, client: str, session: str) -> bytes:
         """Return 32 bytes that identify the words and their time. A resumed or forked session repeats the words under

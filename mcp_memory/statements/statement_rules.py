@@ -3,10 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.statements.language import Language, languages
 from mcp_memory.statements.user_sentences import UserSentence
+from mcp_memory.text.dates.ends import find_limit
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.language.word_lists import language_of
@@ -17,6 +19,8 @@ statement made outright. The third is for a preference, a promise or a reminder,
 name."""
 
 MIN_WORDS, MIN_FACT_WORDS = 2, 4
+_ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
+"""A time before all dates that a sentence may name: whether it is a rule doesn't depend on the day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,14 @@ def classify(sentence: UserSentence) -> Statement | None:
     if len(sentence.view.split()) < MIN_WORDS:
         return None
     found = [statement for language in languages() if (statement := _classify(sentence, language))]
-    return max(found, key=lambda statement: statement.score, default=None)
+    best = max(found, key=lambda statement: statement.score, default=None)
+    if best and (best.outright or best.kind is StatementKind.COMMITMENT):
+        return best
+    opening = opening_chars(sentence)
+    limit = None if sentence.is_question else find_limit(sentence.view[opening:], _ANY_TIME)
+    if limit and limit.is_rule:
+        return Statement(StatementKind.DECISION, OUTRIGHT, True, opening)
+    return best
 
 
 def is_denial(sentence: UserSentence) -> bool:

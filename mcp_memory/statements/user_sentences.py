@@ -104,9 +104,10 @@ _END = re.compile(
     r"(?<!\b[^\W\d_])(?<!\b(?:dr|mr|ms|st|nr|vs|ca|sr))(?<!\b(?:mrs|mme|sra|ggf|bzw))(?<!\b(?:prof|incl|inkl|evtl))"
     r"(?<![.!?…])(?!\.\.|…)[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)"
     r"(?!(?<=\d\.)\s+(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)\b)"
+    r"(?!(?<=\.\d\.\))|(?<=\.\d\d\.\)))"
 )
-"""Matches the end of a sentence, except after an abbreviation or a single letter, or within a date: Prof. Li, z. B., 1.
-Mai. `...` may not end a sentence."""
+"""Matches the end of a sentence, except after an abbreviation or a single letter, within a date or after its brackets:
+Prof. Li, z. B., 1. Mai, (bis 5.12.). `...` may not end a sentence."""
 _THUMBS = re.compile(
     r"\s*(?:[👍👌✅🆗🙌💯🫡🤝][\U0001f3fb-\U0001f3ff\ufe0f]?\s*){1,5}"
     r"(?:thanks|thank you|thx|danke|merci|gracias)?[.!]*\s*"

@@ -7,6 +7,7 @@ doesn't know `nächsten Freitag`, `el viernes` and `end of month`, and reads `Fr
 
 import re
 from calendar import monthrange
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
@@ -41,7 +42,7 @@ _ENGLISH = {word: english for english, words in _FOREIGN.items() for word in wor
 _COUNTS = ("a an one ein einem einer eine un une una", "two zwei deux dos", "three drei trois tres",
            "four vier quatre cuatro", "five fünf cinq cinco", "six sechs seis", "seven sieben sept siete",
            "eight acht huit ocho", "nine neun neuf nueve", "ten zehn dix diez")  # fmt: skip
-_NUMBERS = {word: str(number) for number, words in enumerate(_COUNTS, 1) for word in words.split()}
+NUMBERS = {word: str(number) for number, words in enumerate(_COUNTS, 1) for word in words.split()}
 _IN = "in|dans|en|dentro de"
 _UNITS = "|".join(
     f"{unit[:-1]}s?|{'|'.join(_FOREIGN[unit].split())}" for unit in ("minutes", "hours", "days", "weeks", "months")
@@ -80,9 +81,9 @@ _PHRASES = tuple(
     )
 )  # fmt: skip
 _WEEKS = "nextweek|weekafternext"
-_WEEKDAYS = "|".join(_DAYS)
-_ANCHORS = f"{_WEEKDAYS}|today|tomorrow|overmorrow"
-_COUNT = "|".join([*_NUMBERS, "[0-9]{1,2}"])
+WEEKDAYS = "|".join(_DAYS)
+_ANCHORS = f"{WEEKDAYS}|today|tomorrow|overmorrow"
+COUNT = "|".join([*NUMBERS, "[0-9]{1,2}"])
 _VERBS = (
     "be|not|have|also|break|cause|change|contain|fail|need|only|still|take|lead|result|run|go|get|make|differ|require|"
     "return|become|happen|occur|use|work|help|come|want|never|well|just"
@@ -105,13 +106,13 @@ _CORE = re.compile(
     rf"(?:,? (?:de |del )?[0-9]{{4}}\b)?|{_MONTH}\b\.? {_DAY}(?:st|nd|rd|th)?\b(?:,? [0-9]{{4}}\b)?)"
     rf"|(?:bis|am|zum|den|dem|vor|on|by|due|before|until|le|el) "
     rf"(?P<numbers>{_DAY}\.(?:0?[1-9]|1[0-2])\.(?:[0-9]{{4}})?)(?![0-9])"
-    rf"|\b(?:(?P<week>{_WEEKS})(?: ?,)? (?:(?:on|am|den|el|le) )?(?P<day>{_WEEKDAYS})"
-    rf"|(?P<day2>{_WEEKDAYS}),? (?:of (?:the )?|(?:in )?der |de (?:la )?)?(?P<week2>{_WEEKS}))\b"
+    rf"|\b(?:(?P<week>{_WEEKS})(?: ?,)? (?:(?:on|am|den|el|le) )?(?P<day>{WEEKDAYS})"
+    rf"|(?P<day2>{WEEKDAYS}),? (?:of (?:the )?|(?:in )?der |de (?:la )?)?(?P<week2>{_WEEKS}))\b"
     rf"|\b(?P<anchor>{_ANCHORS}) (?:{_IN}) (?P<later>[0-9]{{1,2}}) (?P<step>week|day)s?\b"
-    rf"|\b(?P<anchor2>{_WEEKDAYS}) (?P<step2>week)\b(?! [0-9])"
-    rf"|\b(?P<later3>{_COUNT}) (?P<step3>week|day)s? (?:from|after|nach|après|después del?|(?<=weeks )on|(?<=week )on) "
+    rf"|\b(?P<anchor2>{WEEKDAYS}) (?P<step2>week)\b(?! [0-9])"
+    rf"|\b(?P<later3>{COUNT}) (?P<step3>week|day)s? (?:from|after|nach|après|después del?|(?<=weeks )on|(?<=week )on) "
     rf"(?:next |dem |el |le )?(?P<anchor3>{_ANCHORS}|now)\b(?![’]s)"
-    rf"|\b(?:{_IN}) (?P<around>[0-9]{{1,2}} (?:week|month)s?),? (?:(?:on|am|den|el|le) )?(?P<weekday>{_WEEKDAYS})\b"
+    rf"|\b(?:{_IN}) (?P<around>[0-9]{{1,2}} (?:week|month)s?),? (?:(?:on|am|den|el|le) )?(?P<weekday>{WEEKDAYS})\b"
     rf"|(?<![./@])\b(?P<word>{_ANCHORS}|endofweek|endofmonth|endofyear|nextmonth|{_WEEKS})\b(?!\.[a-z]| gras\b)"
     rf"|\b(?:{_IN}) (?P<ahead>[0-9]{{1,3}} (?:minute|hour|day|week|month)s?)\b"
 )
@@ -152,31 +153,37 @@ def find_due(text: str, said: datetime) -> DueDate | None:
     also `next Friday`, is the next such day after `said`. `next week` is its Monday, or the weekday named with it.
     `next month` is its first day. `Monday in two weeks` is two weeks after the next Monday, and `in two weeks on
     Monday` the Monday that is nearest to the day in two weeks."""
-    plain = _in_english(text[:MOST_CHARS])
+    plain = in_english(text)
     clock = next(_CLOCK.finditer(plain), None)
     at = _time_of(clock) if clock else None
-    for match in _CORE.finditer(plain):
-        if _NOT.search(plain, 0, match.start()) or _OVER.match(plain, match.end()):
-            continue
-        if ahead := match["ahead"]:
-            moment = _parsed(f"in {ahead}", said)
-            if moment and ("hour" in ahead or "minute" in ahead):
-                return DueDate(moment.date(), moment.time().replace(second=0, microsecond=0))
-        else:
-            moment = _moment(match, said)
-        if moment and moment.date() >= said.date():
-            return DueDate(moment.date(), at)
+    for match, moment in future_days(plain, said):
+        ahead = match["ahead"] or ""
+        if "hour" in ahead or "minute" in ahead:
+            return DueDate(moment.date(), moment.time().replace(second=0, microsecond=0))
+        return DueDate(moment.date(), at)
     if at is None or clock is None or (clock["part"] and "today" not in plain):
         return None
     return DueDate(said.date() + timedelta(days=at <= said.time()), at)
 
 
-def _in_english(text: str) -> str:
-    plain = " ".join(text.lower().split())
+def future_days(plain: str, said: datetime) -> Iterator[tuple[re.Match[str], datetime]]:
+    """Yield the future days that a text in English names, each with its match. The group `numbers` of a match is a day
+    without the preposition before it."""
+    for match in _CORE.finditer(plain):
+        if _NOT.search(plain, 0, match.start()) or _OVER.match(plain, match.end()):
+            continue
+        moment = _parsed(f"in {match['ahead']}", said) if match["ahead"] else _moment(match, said)
+        if moment and moment.date() >= said.date():
+            yield match, moment
+
+
+def in_english(text: str) -> str:
+    """Return a text in lower case, with its words for days and times in English, as `future_days` needs it."""
+    plain = " ".join(text[:MOST_CHARS].lower().split())
     for pattern, english in _PHRASES:
         plain = pattern.sub(english, plain)
     # Number words are translated only before a unit: `un` is also a French article.
-    plain = _COUNTED.sub(lambda found: f"in {_NUMBERS.get(found[1], found[1])} {found[2]}", plain)
+    plain = _COUNTED.sub(lambda found: f"in {NUMBERS.get(found[1], found[1])} {found[2]}", plain)
     return " ".join(_WORD.sub(lambda word: _ENGLISH.get(word[0], word[0]), plain).split())
 
 
@@ -197,7 +204,7 @@ def _moment(match: re.Match[str], said: datetime) -> datetime | None:
     if anchor := match["anchor"] or match["anchor2"] or match["anchor3"]:
         count = match["later"] or match["later3"] or "1"
         step = match["step"] or match["step2"] or match["step3"]
-        return _after(said, _days_until(anchor, said) + int(_NUMBERS.get(count, count)) * (7 if step == "week" else 1))
+        return _after(said, _days_until(anchor, said) + int(NUMBERS.get(count, count)) * (7 if step == "week" else 1))
     if match["around"]:
         middle = _parsed(f"in {match['around']}", said)
         return middle and _around(middle, match["weekday"])

@@ -1,0 +1,187 @@
+"""Parses the day on which a statement ends to apply, in English, German, French and Spanish: `until Friday`, `diese
+Woche`, `durante los próximos diez días`. Pure.
+"""
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
+from enum import Enum, auto
+from functools import cache
+from typing import NamedTuple
+
+from mcp_memory.text.dates import MONTHS
+from mcp_memory.text.dates.due import COUNT, NUMBERS, WEEKDAYS, future_days, in_english
+from mcp_memory.text.language.word_tables import read_table
+
+_MAY_END = re.compile(
+    r"until|till|through|bis|hasta|jusqu|week|woche|seman|semaine|month|monat|mes\b|mois|today|heute|hoy|aujourd"
+    r"|next|nächste|kommende|próxim|prochain",
+    re.IGNORECASE,
+)
+_UNTIL = re.compile(
+    r"(?<!go )(?<!goes )(?<!went )(?<!look )(?<!run )(?<!get )(?<!read )(?<!page )"
+    r"\b(?:(?P<firm>until|till|through|hasta|jusqu’(?:à|aux?|en))|bis)"
+    r"(?: (?:and including|inclusive|einschließlich|incluid[oa]|inclus))?"
+    r"(?: (?:the|this|coming|zum|den|dem|der|diesen|kommenden|el|este|la|le|ce))* *$"
+)
+_MONTH = re.compile(rf"(?:(?:the )?(?:end of|ende|fin(?: de)?|finales de) )?(?P<month>{'|'.join(MONTHS)})\b(?! [0-9])")
+"""Matches the end of a month, also without the words for it: `until March`."""
+_RANGE = re.compile(rf"\b(?:{WEEKDAYS})s?(?: at)?[ 0-9:.]*$")
+"""Matches the beginning of a range of weekdays, which recurs: `Monday through Friday`."""
+_PERIOD = re.compile(
+    r"\b(?:(?P<firm>(?:(?:for|für|por|pour|durante|pendant) )?"
+    r"(?:the rest of (?:the|this)|den rest de[rs]|el resto del?(?: la)?|le reste (?:de la|du)))"
+    r"|this|diese[nrsm]?|est[ea]|cette|ce) (?P<unit>weeks?|months?|monats|mois-ci)\b(?!’)|\btoday\b(?!’)"
+)
+_NEXT = re.compile(
+    r"\b(?:(?P<firm>for|für|durante|pendant)|(?:in|over) the|(?:in )?den|die|los|las|les) (?:(?:the|die|los|las|les) )?"
+    rf"(?:(?:next|nächsten|kommenden|próxim[oa]s) (?P<count>{COUNT})|(?P<count2>{COUNT}) prochaine?s) "
+    r"(?P<unit>day|week|month)s?\b"
+)
+_BEGINS = re.compile(
+    r"\b(?:from|as of|since|starting|begin\w*|later|earlier|by|of|on|ab|seit|desde|a partir de|à partir d[e’]|dès"
+    r"|depuis) *$"
+)
+"""Matches the words before a period in which something begins: `as of this week`."""
+_LEAD = re.compile(
+    r"\W*(?:(?:and|so|but|ok|und|also|aber|y|pero|et|mais|from now|from today|ab jetzt|ab today)\W+)*"
+    r"(?:(?P<during>während|during|durante|pendant) [^,;]{3,40}\()?$"
+)
+_DAYS_OF = {"day": 1, "week": 7, "month": 31}
+
+
+_CLOSES = re.compile(r"[ .!)]*(?:$|[,;–—])")
+_CLAUSE_ENDS = re.compile(r"[,;:.!–—]")
+LEAST_WORDS = 2
+
+
+class Limit(NamedTuple):
+    """The last day on which a text applies. `is_certain`: nothing in it is true after that day. `is_rule`: the text is
+    a rule that makes sense by itself. `commas` is their number after the words that name the day, if the first follows
+    directly."""
+
+    day: date
+    is_certain: bool
+    is_rule: bool
+    commas: int
+
+    def added_to(self, text: str) -> str:
+        """Return the text with the day behind its words for it, or at its end."""
+        day = self.day.isoformat()
+        if day in text:
+            return text
+        before, *rest = text.rsplit(",", self.commas) if self.commas else [text.rstrip(".!")]
+        return ",".join([f"{before} (until {day})", *rest]) + ("" if rest else ".")
+
+
+class Form(Enum):
+    """The form of the words that name an end."""
+
+    UNTIL = auto()
+    """Always a duration: `until Friday`, `for the next ten days`."""
+    BY = auto()
+    """A duration or a deadline: `bis Freitag`."""
+    DURING = auto()
+    """A duration or the time of an event: `this week`."""
+
+
+class End(NamedTuple):
+    """The last day of a statement. `head` and `tail` are the words before and after those that name it, in English."""
+
+    day: date
+    form: Form
+    head: str
+    tail: str
+
+    @property
+    def opens(self) -> bool:
+        """Return whether the statement begins with it."""
+        return _LEAD.fullmatch(self.head) is not None
+
+
+def find_limit(text: str, said: datetime) -> Limit | None:
+    """Return until when a text applies, unless it is about the past, conditional, or about a deadline, an event or
+    something that recurs. It is certain only if nothing in the text is true after that day."""
+    end = find_end(text, said)
+    view = text.lower().replace("'", "’")
+    if end is None or _has("past", view) or _has("depends", view) or _has("then", end.tail):
+        return None
+    if end.form is not Form.DURING and _has("recurs", view):
+        return None
+    clause = f"{end.head} {_CLAUSE_ENDS.split(end.tail.lstrip(' ,'))[0]}"
+    is_plain = not _has("term", view) and not _has("clause", end.head)
+    has_norm = _has("norm", clause)
+    if end.form is not Form.UNTIL and (not has_norm or not is_plain or _has("duty", view)):
+        return None
+    if end.form is Form.DURING and (_has("changes", view) or _has("trouble", view)):
+        return None
+    stated = f"{'' if end.opens else end.head} {end.tail}".strip(" ,")
+    is_whole = len(stated.split()) >= LEAST_WORDS and not _has("pronoun", stated)
+    commas = end.tail.count(",") if end.tail.lstrip().startswith(",") else 0
+    return Limit(end.day, is_plain, is_plain and is_whole and (end.opens or has_norm), commas)
+
+
+def find_end(text: str, said: datetime) -> End | None:
+    """Return the end that a text names; None if it names several. `said` is the time of the text, in its author's
+    zone."""
+    if not _MAY_END.search(text):
+        return None
+    plain = in_english(text)
+    found = [*_dates(plain, said), *_months(plain, said), *_periods(plain, said)]
+    return found[0] if len(found) == 1 else None
+
+
+def _dates(plain: str, said: datetime) -> Iterator[End]:
+    for match, moment in future_days(plain, said):
+        start = match.start("numbers") if match["numbers"] else match.start()
+        if until := _UNTIL.search(plain, 0, start):
+            head, day = plain[: until.start()], moment.date()
+            if match["word"] == "endofweek":
+                day = said.date() + timedelta(days=6 - said.weekday())
+            lead = _LEAD.fullmatch(head)
+            is_long = until["firm"] or (lead and lead["during"])  # `während der Messe (bis 5.12.)`
+            if not _RANGE.search(head):
+                yield End(day, Form.UNTIL if is_long else Form.BY, head, plain[match.end() :])
+
+
+def _months(plain: str, said: datetime) -> Iterator[End]:
+    for match in _MONTH.finditer(plain):
+        if until := _UNTIL.search(plain, 0, match.start()):
+            month = MONTHS[match["month"]]
+            year = said.year + (month < said.month)
+            day = date(year, month, monthrange(year, month)[1])
+            form = Form.UNTIL if until["firm"] else Form.BY
+            yield End(day, form, plain[: until.start()], plain[match.end() :])
+
+
+def _periods(plain: str, said: datetime) -> Iterator[End]:
+    today = said.date()
+    for match in _PERIOD.finditer(plain):
+        form = Form.UNTIL if match["firm"] else Form.DURING
+        found = End(_last_day(match["unit"], today), form, plain[: match.start()], plain[match.end() :])
+        if (found.opens or _CLOSES.match(found.tail)) and not _BEGINS.search(found.head):
+            yield found
+    for match in _NEXT.finditer(plain):
+        count = match["count"] or match["count2"]
+        days = int(NUMBERS.get(count, count)) * _DAYS_OF[match["unit"]]
+        form = Form.UNTIL if match["firm"] else Form.DURING
+        yield End(today + timedelta(days), form, plain[: match.start()], plain[match.end() :])
+
+
+def _last_day(unit: str | None, today: date) -> date:
+    if unit is None:
+        return today
+    if unit.startswith("week"):
+        return today + timedelta(days=6 - today.weekday())
+    return today.replace(day=monthrange(today.year, today.month)[1])
+
+
+def _has(cue: str, text: str) -> bool:
+    return _cues()[cue].search(text) is not None
+
+
+@cache
+def _cues() -> Mapping[str, re.Pattern[str]]:
+    table = read_table("mcp_memory.text.dates", "ends.toml")
+    return {name: re.compile(pattern) for name, pattern in table.items()}
