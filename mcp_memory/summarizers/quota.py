@@ -122,6 +122,6 @@ def _read(file: Path) -> QuotaUsage:
         spent = QuotaUsage(**json.loads(file.read_bytes()))
         numbers = (spent.day, spent.calls, spent.tokens, spent.failures, spent.silent_until)
         is_valid = all(type(number) in {int, float} and number >= 0 for number in numbers)
-        return spent if is_valid and isinstance(spent.problem, str) else QuotaUsage()
+        return spent if is_valid and type(spent.problem) is str else QuotaUsage()
     except (OSError, ValueError, TypeError, RecursionError):
         return QuotaUsage()

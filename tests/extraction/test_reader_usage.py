@@ -6,9 +6,13 @@ import json
 import time
 from dataclasses import asdict
 
+import pytest
+
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.summarizers.quota import QuotaUsage
 from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
 
 CLAUDE = ExtractionConfig(reader="claude")
 
