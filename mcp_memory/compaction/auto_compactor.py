@@ -13,6 +13,7 @@ from mcp_memory.models import NotePath
 from mcp_memory.runs.run_report import IDLE
 from mcp_memory.runtime.health import Health
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
+from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import FRESH
 
@@ -89,7 +90,7 @@ class AutoCompactor:
             self._tree_changed = True
             raise
         if work.fresh and not work.without_vectors:
-            self._why_idle = f"new notes are few ({work.fresh}): they wait for more, for a while"
+            self._why_idle = f"{counted(work.fresh, 'new note')}; filed when there are more"
             self._tree_changed |= work.provisional > 0
             self.due.put_off()
         else:

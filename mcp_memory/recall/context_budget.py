@@ -269,7 +269,7 @@ def _call(excerpt: Excerpt, from_line: int) -> str:
 
 
 def _uncounted(notes: int) -> str:
-    return f"… and {notes} more left out"
+    return f"… and {notes} more: pass a larger budget_tokens"
 
 
 def _size(line: str) -> int:

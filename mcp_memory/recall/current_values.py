@@ -115,7 +115,7 @@ class CurrentValues:
         if not self._told(conflict.older, conflict.older_path, filters):
             return ""
         day = conflict.newer_at[:10]
-        return f"before: {named(conflict.before.rstrip('.'))}{'' if day == UNDATED else f', until {day}'}"
+        return f"was {named(conflict.before.rstrip('.'))}{'' if day == UNDATED else f' until {day}'}"
 
     def _told(self, note_id: NoteId, path: NotePath, filters: Filters) -> list[Passage]:
         told = replace(filters, path_prefix=None, kinds=None, tags=None, since=None, until=None, foreign=None)

@@ -96,7 +96,7 @@ async def test_a_few_notes_wait_for_more_but_not_for_ever(toy_world: World) -> N
         await told(engine, TEA)
         await at_rest(engine, toy_world, 4)
         await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
-        few = lambda now: "few" in (now["why_idle"] or "") and now["next_s"]  # noqa: E731 -- a line's
+        few = lambda now: "filed when there are more" in (now["why_idle"] or "") and now["next_s"]  # noqa: E731 -- a line's
         await until(engine, lambda status: few(status["compaction"]))
         assert filed(toy_world) == 4
         await eventually(lambda: filed(toy_world) == 5)

@@ -182,7 +182,7 @@ async def test_an_agent_is_told_the_newer_value_alone_and_what_held_before(world
         await engine.sweep()
         told = await engine.recall("which port does the billing gateway listen on?", project="shop")
         assert OTHER_PORT in told and PORT not in told
-        assert "before: 8087, until 2026-11-21" in told
+        assert "was 8087 until 2026-11-21" in told
         told = await engine.recall("which port did the billing gateway listen on before?", project="shop")
         assert PORT in told and "8087 outdated since 2026-11-21: now 8090" in told
         assert told.index(OTHER_PORT) < told.index(PORT)
@@ -222,7 +222,7 @@ async def test_an_entry_of_a_project_in_a_shared_log_replaces_that_projects_note
         assert [one.id for one in log.contradicts] == [old.id]
         await engine.sweep()
         told = await engine.recall("when does the nightly job of billing run?", project="shop")
-        assert "04:30" in told and 'before: "02:00"' in told and "runs at 02:00" not in told
+        assert "04:30" in told and 'was "02:00"' in told and "runs at 02:00" not in told
 
 
 async def _opposed(world: World, engine: KeywordEngine) -> tuple[Receipt, Receipt]:
@@ -347,7 +347,7 @@ async def test_a_session_starts_with_the_newer_of_two_preferences(world: World) 
         assert new.contradicts
         await engine.sweep()
         told = await engine.recall()
-        assert told.count("installed with uv") == 1 and "Use pip" not in told.replace('before: "Use pip', "")
+        assert told.count("installed with uv") == 1 and "Use pip" not in told.replace('was "Use pip', "")
 
 
 async def test_nothing_takes_the_place_of_a_standing_order(world: World) -> None:
@@ -379,7 +379,7 @@ async def test_what_held_before_is_not_told_of_what_is_forgotten_private_or_mute
         await engine.append(OTHER_PORT, kind="fact", project="shop")
         await engine.sweep()
         question = "which port does the billing gateway listen on?"
-        assert "before: 8087" in await engine.recall(question, project="shop")
+        assert "was 8087" in await engine.recall(question, project="shop")
         await engine.forget(old.id)
         assert "8087" not in await engine.recall(question, project="shop"), "before any scan"
 
@@ -468,4 +468,4 @@ async def test_the_value_before_is_found_whatever_the_time_zones(world: World) -
     async with world.engine() as engine:
         await engine.sweep()
         told = await engine.recall("which port does the billing gateway listen on?")
-        assert "8099" in told and "before: 8093" in told
+        assert "8099" in told and "was 8093" in told

@@ -185,7 +185,7 @@ async def test_a_session_starts_with_the_latest_entries_of_a_log(world: World) -
         shown = [int(number) for number in re.findall(r"end of (\d+)", answer)]
         assert shown[0] == 39 and 38 not in shown
         assert shown[1:6] == list(range(37, 32, -1)) and shown == sorted(shown, reverse=True)
-        assert re.search(r"… and \d\d more left out", answer)
+        assert re.search(r"… and \d\d more: pass a larger budget_tokens", answer)
 
 
 async def test_a_long_last_entry_is_begun_and_leaves_room_for_the_others(world: World) -> None:

@@ -181,7 +181,7 @@ def test_what_does_not_fit_is_named_with_the_call_that_gets_it() -> None:
     last = [number for path, number, line in shown(answer[:at]) if path == cut[1] and line.startswith("line")]
     assert int(cut[2]) == last[-1] + 1  # the cut note goes on right behind what was shown
     assert answer.count("Left out") <= 10
-    assert re.search(r"… and \d+ more left out", answer)
+    assert re.search(r"… and \d+ more: pass a larger budget_tokens", answer)
 
 
 def test_a_mark_is_made_anew_while_the_text_holds_it(monkeypatch) -> None:

@@ -85,7 +85,7 @@ def test_no_imitation_reads_as_a_line_of_ours(forged: Running):
             for way, text in ways_out(forged, wire, n):
                 if way != "brief":
                     # Of two imitations that contradict each other, a question is told the newer one.
-                    assert line.split()[-1] in text or "(before: " in text, (way, "says nothing of the note")
+                    assert line.split()[-1] in text or "(was " in text, (way, "says nothing of the note")
                 taken += [(way, each) for each in read_as_ours(text, line)]
     assert taken == []
 
