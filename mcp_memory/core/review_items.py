@@ -17,8 +17,8 @@ CANDIDATE, STORED = "candidate", "stored"
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A way to decide about an item. `key` selects it on a terminal, `label` shows the key in brackets, and `about` is
-    the effect. `note` goes into the decision. `asks`: what to ask for first, a `text` or a `note`; a `kind` or
-    `project` only changes the next choice."""
+    the effect. `note` goes into the decision. `asks`: what it needs first, a `text` or a `note`; a `kind`, a `project`
+    or another note `beside` the item only changes the next choice."""
 
     key: str
     name: str
@@ -28,12 +28,12 @@ class Choice:
     asks: str | None = None
 
 
-ACCEPT = Choice("a", "accept", "[a]ccept", "accept: store it as a note, beside any note that it contradicts")
+ACCEPT = Choice("a", "accept", "[a]ccept", "accept: store it; the notes shown with it stay, too")
 EDIT = Choice(
     "e", "accept", "[e]dit",
     "edit: change the text in your editor, and store that; if you change nothing, nothing is stored", asks="text",
 )  # fmt: skip
-DROP = Choice("d", "drop", "[d]rop", "drop: never propose it again; if it is already stored, forget it")
+DROP = Choice("d", "drop", "[d]rop", "drop: forget it; it isn't proposed again")
 
 
 @dataclass(frozen=True, slots=True)

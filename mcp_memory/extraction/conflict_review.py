@@ -27,6 +27,7 @@ from mcp_memory.vault.note_file import NoteFile
 
 CONFLICT, KEEP, BOTH = "conflict", "keep", "both"
 WRITE_S = LOOK_S = 30.0
+_PART = "edit it instead if only part of it is wrong"
 _PERSON = Caller(PERSON, is_person=True)
 
 
@@ -83,9 +84,9 @@ class ConflictReview:
 
     def _item(self, conflict: Conflict, newer: StatedText, older: StatedText) -> ReviewItem:
         choices = (
-            Choice("n", KEEP, "keep [n]ewer", "keep newer: the whole older note is marked as superseded", newer.id),
-            Choice("o", KEEP, "keep [o]lder", "keep older: the whole newer note is marked as superseded", older.id),
-            Choice("t", BOTH, "bo[t]h", "both apply: the newer note records that, and no conflict is shown again"),
+            Choice("n", KEEP, "keep [n]ewer", f"keep newer: the older note is retired; {_PART}", newer.id),
+            Choice("o", KEEP, "keep [o]lder", f"keep older: the newer note is retired; {_PART}", older.id),
+            Choice("t", BOTH, "bo[t]h", "both: both are right, and they aren't shown again"),
         )
         notes = visible_in([self._side("newer", newer), self._side("older", older)])
         return ReviewItem(_item_id(conflict), CONFLICT, "", visible_in(conflict.why), choices, notes=notes)

@@ -36,20 +36,17 @@ from mcp_memory.vault.note_file import NoteFile, file_stem
 MAX_ITEMS = 10_000
 LOOK_S = 30.0
 
-_REPLACE = Choice("r", "replace", "[r]eplace it", "replace: store it, and mark what it contradicts as superseded")
-_REPLACE_OTHER = Choice(
-    "o", "replace", "replace an[o]ther", "other: choose a similar note or another note; this text replaces it",
-    asks="note",
+_REPLACE_ALL = Choice("r", "replace", "[r]eplace", "replace: store it in place of what it contradicts")
+_REPLACE = Choice("r", "replace", "[r]eplace", "replace: store it in place of the note beside it", asks="note")
+_MERGE = Choice("m", "merge", "[m]erge", "merge: add its text to the note beside it", asks="note")
+_OTHER = Choice(
+    "o", "beside", "[o]ther note", "other note: choose another note to replace or to merge with; then press r or m",
+    asks="beside",
 )  # fmt: skip
-_MERGE = Choice(
-    "m", "merge", "[m]erge", "merge: choose a similar note or another note; this text is added to it", asks="note"
-)
 _FINISH = Choice("f", "finish", "[f]inished", "finished: the commitment is done, as with mcp-memory due --done")
-_KIND = Choice(
-    "k", "kind", "[k]ind", "kind: store it as another kind, such as decision; asked before you accept", asks="kind"
-)
+_KIND = Choice("k", "kind", "[k]ind", "kind: give it another kind, such as decision; then accept it", asks="kind")
 _PROJECT = Choice(
-    "p", "project", "[p]roject", "project: store it for another project, or for none; asked before you accept",
+    "p", "project", "[p]roject", "project: give it another project, or none; then accept it",
     asks="project",
 )  # fmt: skip
 
@@ -269,11 +266,8 @@ def _phrases(*notes: NoteRecord) -> dict[str, frontmatter.Value | None]:
 
 def _choices(kind: str, *, is_candidate: bool, is_contrary: bool) -> list[Choice]:
     found = [ACCEPT]
-    if is_contrary:
-        found.append(_REPLACE)
-    if not is_candidate and kind == COMMITMENT:
-        found.append(_FINISH)
-    found.append(EDIT)
     if is_candidate:
-        found += [_MERGE, _REPLACE_OTHER]
-    return [*found, DROP, _KIND, _PROJECT]
+        found += [_REPLACE_ALL if is_contrary else _REPLACE, _MERGE]
+    elif kind == COMMITMENT:
+        found.append(_FINISH)
+    return [*found, EDIT, DROP, *([_OTHER] if is_candidate else []), _KIND, _PROJECT]

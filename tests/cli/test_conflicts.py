@@ -42,7 +42,9 @@ def test_scripts_list_and_decide(place: Place):
         assert "8087 → 8090" in place.run("review", "--conflicts").ok().out
         assert "8087 → 8090" in place.run("review", "--conflicts", "-p", "shop").ok().out
         kept = place.run("review", "--keep", new).ok().out
-        assert f"{old[-6:]}\nkept:  8087 → 8090" in kept and "goes  The billing gateway listens on port 8087." in kept
+        assert (
+            f"{old[-6:]}\nkept:  8087 → 8090" in kept and "retires  The billing gateway listens on port 8087." in kept
+        )
         assert "1 change undone" in place.run("undo", new, "--yes").ok().out
         assert "both apply" in place.run("review", "--both", new.lower(), "--with", old[-6:].lower()).ok().out
         assert "nothing waits" in place.run("review", "--conflicts").ok().out
@@ -62,11 +64,11 @@ def test_keys_decide_on_a_terminal(place: Place):
     with place.started():
         old, new = opposed(place)
         refused = answered(place, ["review", "--keep", new], ["\n"])
-        assert refused.code == 130 and "goes  The billing gateway listens on port 8087." in refused.out
+        assert refused.code == 130 and "retires  The billing gateway listens on port 8087." in refused.out
         assert "1 item left" in typed(place, "review --conflicts", "s")
         assert "1 item left" in typed(place, "review", "q")
         both = typed(place, "review", "?t")
-        assert "o  keep older: the whole newer note" in both and "both apply:  8087 → 8090" in both
+        assert "o  keep older: the newer note is retired" in both and "both apply:  8087 → 8090" in both
         place.run("undo", new, "--yes").ok()
         shown = typed(place, "review --conflicts", "xn")
         assert "kept:  8087 → 8090" in shown and "0 items left" in shown

@@ -116,9 +116,9 @@ def test_back_kind_project_and_the_nearest_notes(place: Place):
         kept = place.run("append", "--json", "-k", "fact", "The export takes 50 minutes at night.").ok().json
         place.run("sessions", "extract", "talk.jsonl").ok()
         # Help; saved without a change; dropped, and back; a kind that isn't known, then one that is, and a project.
-        keys = ["?", "e", "d", "b", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "o", "1\n", "q"]
+        keys = ["?", "e", "d", "b", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "o", "1\n", "r", "q"]
         shown = typed(place, "review", keys, EDITOR=str(untouched), COLUMNS="60")
-        assert "m  merge: choose a similar note" in shown
+        assert "m  merge: add its text to the note beside it" in shown
         assert "nothing is accepted" in shown
         assert "dropped" in shown
         assert "unknown kind 'whim'" in shown
@@ -132,6 +132,37 @@ def test_back_kind_project_and_the_nearest_notes(place: Place):
         assert "50 minutes" in texts["superseded"]
         lines = shown.replace("\r", "").splitlines()
         assert [line for line in lines if len(line) > 60 and "[q]uit" not in line and "): " not in line] == []
+
+
+def test_one_key_decides_an_item_beside_its_nearest_note(place: Place):
+    lines = (
+        "I think we should keep delivered parcels for 180 days.", "I'd say we go with DuckDB for the reports.",
+        "Maybe delivered parcels should be kept 180 days in the archive, too.", "I guess Marta signs the invoices.",
+        "Perhaps backups should run at 05:00.",
+    )  # fmt: skip
+    rows = [{"role": "user", "text": each, "at": "2026-11-22T09:30:00Z"} for each in lines]
+    (place.root / "talk.jsonl").write_bytes(lately("\n".join(map(json.dumps, rows)).encode()))
+    stored = ("Delivered parcels are kept 90 days.", "Reports are made with Pandas.", "Backups run at 02:00.")
+    with place.started():
+        ids = [said(place, "append", "-k", "decision", each)["id"] for each in (*stored, "Backups run at 04:30.")]
+        place.run("sessions", "extract", "talk.jsonl").ok()
+        items = said(place, "review")["waiting"]
+        assert [item["what"] for item in items] == [*["candidate"] * 5, "conflict"]
+        keys = {"parcels for": "r", "archive, too": "d", "DuckDB": "m", "Marta": "a", "05:00": "d", "04:30": "n"}
+        listed = place.run("review").ok().out
+        order = sorted(keys, key=listed.index)
+        near = [
+            order.index(one) - order.index(other)
+            for one, other in (("archive, too", "parcels for"), ("04:30", "05:00"))
+        ]
+        assert [abs(steps) for steps in near] == [1, 1], "what is about one subject stands together"
+        shown = typed(place, "review", [keys[one] for one in order], COLUMNS="100")
+        for near_note in (stored[0], stored[1]):
+            assert f"nearest:  {near_note.rstrip('.')}" in shown
+        assert "0 items left" in shown and "stored in its place" in shown and "which note" not in shown
+        chain = said(place, "show", ids[0], "--history")["chain"]
+        assert {link["status"]: "180 days" in link["text"] for link in chain} == {"active": True, "superseded": False}
+        assert "DuckDB" in place.run("show", ids[1]).ok().out
 
 
 @pytest.mark.parametrize("data", [b"\xff{", b"[]"])

@@ -10,7 +10,7 @@ import click
 from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import confirm, fail, fit, say_all, short_id
 from mcp_memory.cli.options import command_options
-from mcp_memory.cli.sessions.review_keys import decided_line, item_lines, review_with_keys
+from mcp_memory.cli.sessions.review_keys import by_subject, decided_line, item_lines, review_with_keys
 from mcp_memory.errors import InvalidInput, NotFound
 
 
@@ -87,7 +87,7 @@ def _review(cli: CommandContext, wanted: Mapping[str, Any]) -> None:
         review_with_keys(cli, items, wanted)
         return
     hint = "to decide with keys, run this in a terminal; for scripts: mcp-memory review --help"
-    lines = [line for item in items for line in item_lines(item)]
+    lines = [line for item in by_subject(items) for line in item_lines(item)]
     report = {"conflicts": list(map(_as_conflict, items))} if wanted["only"] else {"waiting": items}
     cli.show(report, [*lines, hint] if items else ["nothing waits for review"])
 
@@ -123,7 +123,7 @@ def _settle(cli: CommandContext, note: str, other: str | None, choice: str, *, y
         raise error(f"{len(kept_ids) or 'no'} open conflict of {note}", hint="mcp-memory review --conflicts lists them")
     if choice == "keep" and not cli.as_json:
         rivals = [rival for _, _, rival in shown]
-        say_all(fit("goes", f"{rival['title']}  ({rival['path']})", short_id(rival["id"])) for rival in rivals)
+        say_all(fit("retires", f"{rival['title']}  ({rival['path']})", short_id(rival["id"])) for rival in rivals)
         if not yes and sys.stdin.isatty():
             confirm(f"keep {short_id(note)} in place of {'this' if len(rivals) == 1 else 'these'}?", abort=True)
     items = [item for item, _, _ in shown]

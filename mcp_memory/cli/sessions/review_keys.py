@@ -19,25 +19,32 @@ _EXPLAINED = """\
 s  skip: it waits for the next review
 b  back: to the previous item, if you skipped or dropped it
 q  quit: the rest waits"""
+ONE_SUBJECT, LEAST_COMMON = 0.4, 2
+"""The share of an item's words, and the fewest words, that another item about its subject has, too."""
+LEAST_NEAR = 0.25
+"""The least share of a candidate's words that the note beside it has."""
 _WITH_OWN_ID = {"candidate", "stored", "proposal"}
 """The items whose id `--accept` and `--drop` take."""
 _STORING = {"accept", "replace"}
 _PAST = {
-    "accept": "accepted", "replace": "accepted", "merge": "merged", "drop": "dropped", "finish": "done",
+    "accept": "accepted", "replace": "stored in its place", "merge": "merged", "drop": "dropped", "finish": "done",
     "keep": "kept", "both": "both apply", "confirm": "confirmed", "archive": "moved to",
 }  # fmt: skip
 
 
 def review_with_keys(cli: CommandContext, items: list[Item], wanted: Mapping[str, Any]) -> None:
     """Show one item after the other, and carry out the decisions. `wanted`: the arguments that listed the items."""
-    items = [item for item in items if item["choices"]]
+    items = by_subject([item for item in items if item["choices"]])
     decided: dict[int, str] = {}
     number = 0
     while number < len(items):
         say()
+        beside = _note_beside(cli, items[number])
         say_all(item_lines(items[number], f"{number + 1} of {len(items)}  "))
+        if beside and not items[number]["notes"]:
+            say_all([_note_line("nearest", beside)])
         try:
-            answer = _decide(cli, items[number])
+            answer = _decide(cli, items[number], beside)
             if answer == "quit":
                 break
             if answer == "back":
@@ -51,6 +58,26 @@ def review_with_keys(cli: CommandContext, items: list[Item], wanted: Mapping[str
     say(f"{counted(sum(bool(item['choices']) for item in left), 'item')} left")
 
 
+def by_subject(items: Sequence[Item]) -> list[Item]:
+    """Put items about one subject behind the first of them."""
+    from mcp_memory.text.language.terms import content_words
+    from mcp_memory.text.language.word_overlap import containment
+
+    words = [content_words(" ".join([item["text"], *map(_text_of, item["notes"])])) for item in items]
+    left, ordered = list(range(len(items))), list[Item]()
+    while left:
+        first, *others = left
+        alike = [
+            other
+            for other in others
+            if len(words[first] & words[other]) >= LEAST_COMMON
+            and containment(words[first], words[other]) >= ONE_SUBJECT
+        ]
+        ordered += [items[number] for number in (first, *alike)]
+        left = [other for other in others if other not in alike]
+    return ordered
+
+
 def item_lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
     """Yield the lines that show an item."""
     has_own_id = item["what"] in _WITH_OWN_ID
@@ -59,14 +86,22 @@ def item_lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
     yield from wrap(item["text"], "  ")
     path = "" if has_own_id else item["path"]
     if facts := [*filter(None, [path, *_facts(item)]), *item["derived_from"]]:
-        yield fit("—", ", ".join(facts), indent="  ")
+        yield fit("from", ", ".join(facts), indent="  ")
     for note in item["notes"]:
         if "text" not in note:
-            yield fit(f"{note['role']}:", note["title"] or note["path"], short_id(note["id"]), indent="  ")
+            yield _note_line(note["role"], note)
             continue
         yield fit(note["role"], ", ".join([*_facts(note), note["kind"]]), short_id(note["id"]), indent="  ")
         is_said = note["title"].rstrip("….") in note["text"]
         yield from wrap(note["text"] if is_said else f"{note['title']}: {note['text']}", "    ")
+
+
+def _note_line(role: str, note: Mapping[str, Any]) -> str:
+    return fit(f"{role}:", note["title"] or note["path"], short_id(note["id"]), indent="  ")
+
+
+def _text_of(note: Mapping[str, Any]) -> str:
+    return str(note.get("text") or note["title"])
 
 
 def decided_line(choice: str, done: Mapping[str, Any]) -> str:
@@ -97,11 +132,26 @@ def _previous(cli: CommandContext, items: list[Item], decided: Mapping[int, str]
     return number
 
 
-def _decide(cli: CommandContext, item: Item) -> str:
+def _note_beside(cli: CommandContext, item: Item) -> Mapping[str, Any] | None:
+    """Return the note that a candidate may replace: one that it contradicts, else the nearest note about its
+    subject."""
+    from mcp_memory.text.language.terms import content_words
+    from mcp_memory.text.language.word_overlap import coverage
+
+    if item["what"] != "candidate" or item["notes"]:
+        return next(iter(item["notes"]), None)
+    wanted = content_words(item["text"])
+    near = [note for note in notes_found(cli, item["text"]) if "#" not in note["id"]][:NEAREST]
+    best = max(near, key=lambda note: coverage(wanted, content_words(note["text"])), default=None)
+    return best if best and coverage(wanted, content_words(best["text"])) >= LEAST_NEAR else None
+
+
+def _decide(cli: CommandContext, item: Item, beside: Mapping[str, Any] | None) -> str:
     """Ask for keys until one decides. Returns the name of the choice, `skip`, `back` or `quit`."""
     choices = {choice["key"]: choice for choice in item["choices"]}
     keys = f"{' '.join(choice['label'] for choice in item['choices'])} {_FURTHER}"
     changes: dict[str, str] = {}
+    other: dict[str, str] | None = None
     while True:
         key = read_key(keys)
         if key in QUIT:
@@ -114,7 +164,15 @@ def _decide(cli: CommandContext, item: Item) -> str:
             if choice["asks"] in {"kind", "project"}:
                 changes |= _ask_change(item, choice["asks"], changes)
                 continue
-            given = _ask_for(cli, item, choice["asks"])
+            if choice["asks"] == "beside":
+                other = _other_note(cli, item["text"])
+                continue
+            if choice["asks"] == "text":
+                given = _edited(item["text"])
+            elif choice["asks"] == "note":
+                given = other or ({"note": beside["id"]} if beside else _other_note(cli, item["text"]))
+            else:
+                given = other or {} if choice["name"] == "replace" else {}
             if given is None:
                 continue
             try:
@@ -136,13 +194,6 @@ def _ask_change(item: Item, name: str, changes: Mapping[str, str]) -> dict[str, 
     if name == "kind":
         return {name: click.prompt(f"kind (now {now})")}
     return {name: click.prompt(f"project (now {now}; empty: none)", default="", show_default=False)}
-
-
-def _ask_for(cli: CommandContext, item: Item, what: str | None) -> dict[str, str] | None:
-    """Ask for a new text or another note, if the choice needs it. Returns None if nothing was given."""
-    if what == "text":
-        return _edited(item["text"])
-    return _other_note(cli, item["text"]) if what == "note" else {}
 
 
 def _edited(text: str) -> dict[str, str] | None:
