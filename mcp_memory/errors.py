@@ -103,6 +103,12 @@ class GitUnavailable(McpMemoryError):
     """Git is missing, refuses the repository, or didn't end in time; no file was changed."""
 
 
+class GitTooSlow(GitUnavailable):
+    """Git didn't end in time."""
+
+    code = GitUnavailable.code
+
+
 class ExtraMissing(McpMemoryError):
     """A back end needs a package that is not installed."""
 

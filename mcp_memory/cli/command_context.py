@@ -93,6 +93,8 @@ class CommandContext:
         except OSError:
             return None
         found = self.projects.label_of(folder)
+        if self.projects.is_git_late:
+            print_status("note: git is too slow, so the project is found by its folder alone")
         if found and not self.as_json:
             print_status(
                 f"project: {found} (the git repository you are in; else pass {self.without_project} or -p NAME)"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 
 from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.integrations import text_file
@@ -19,6 +20,9 @@ MOST_TRIES = 5
 """The tries of a change of the file that other programs change at the same moment."""
 
 MOST_SEEN = 1000
+
+LATE_S = 60.0
+"""The seconds until git is asked again about a repository after it was too slow."""
 
 
 class Projects:
@@ -37,6 +41,9 @@ class Projects:
         self.problem: str | None = None
         self.listeners: list[Callable[[str, str], None]] = []
         """Called with a project and a folder of it in which somebody works."""
+        self.is_git_late = False
+        """Whether git was too slow to identify a repository."""
+        self._late_until = 0.0
         self._signature: tuple[int, ...] | None = None
         self._seen: dict[tuple[RepositoryFacts, tuple[int, int]], RepositoryFacts] = {}
 
@@ -49,10 +56,12 @@ class Projects:
             return self.book().label_at(folder) if has_gone else None
         book = self.book()
         found = find_project(facts, book.projects, _is_gone)
-        if not found or facts.folder not in found.folders:
-            return self._remember(facts).label
-        is_known = facts.origin in book.origins if facts.origin else found.first_commits or not facts.first_commits
-        return found.label if is_known else self._remember(facts).label
+        is_known = False
+        if found and facts.folder in found.folders:
+            is_known = facts.origin in book.origins if facts.origin else found.first_commits or not facts.first_commits
+        if facts.was_git_late:
+            return self._without_git(facts, book, found).label
+        return found.label if found and is_known else self._remember(facts).label
 
     def names_of(self, name: str) -> tuple[str, frozenset[str]]:
         """Return the label and the aliases of the project with this name; the name itself if there is none."""
@@ -138,9 +147,22 @@ class Projects:
 
         return self._change(change)
 
+    def _without_git(self, facts: RepositoryFacts, book: ProjectBook, found: Project | None = None) -> Project:
+        """Return the project that was found without git's answer, else the one that was in the folder before, else one
+        that is not remembered."""
+        import logging  # here, because each search in a shell reads the list
+
+        if not self.is_git_late:  # a command tells it itself
+            logging.getLogger(__name__).info("git is too slow: projects are found by their folders alone")
+        self.is_git_late, self._late_until = True, monotonic() + LATE_S
+        before = (project for project in book.projects if facts.folder in project.folders)
+        return found or next(before, None) or new_project(facts, book, frozenset(self._labels_in_use()))
+
     def _remember(self, facts: RepositoryFacts) -> Project:
         in_use = frozenset(self._labels_in_use())
         facts.first_commits  # noqa: B018 -- asks git before the lock is taken
+        if facts.was_git_late:
+            return self._without_git(facts, self.book())
 
         def change(book: ProjectBook) -> tuple[ProjectBook, Project]:
             found = find_project(facts, book.projects, _is_gone)
@@ -189,7 +211,8 @@ class Projects:
         if len(self._seen) > MOST_SEEN:
             self._seen.clear()
         known = self._seen.get((facts, facts.age))
-        if known is None or known.had_no_commit:
+        is_asked_again = known is not None and known.was_git_late and monotonic() >= self._late_until
+        if known is None or known.had_no_commit or is_asked_again:
             known = self._seen[facts, facts.age] = facts
         return known
 

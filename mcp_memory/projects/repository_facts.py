@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from time import monotonic
 
-from mcp_memory.errors import GitUnavailable
+from mcp_memory.errors import GitTooSlow, GitUnavailable
 from mcp_memory.models import is_channel
 from mcp_memory.projects.git_config import ConfigValue, read_bytes, read_values, remotes
 from mcp_memory.projects.remote_url import normalized
@@ -41,23 +41,35 @@ class RepositoryFacts:
     def name(self) -> str:
         return os.path.basename(self.folder).removesuffix(".git")
 
-    @cached_property
+    @property
     def first_commits(self) -> tuple[str, ...]:
         """Return where the history of each branch begins, followed by its first parents; empty for a shallow clone,
         without a commit, and if git can't answer."""
+        return self._first_commits or ()
+
+    @cached_property
+    def _first_commits(self) -> tuple[str, ...] | None:
+        """Ask git for the first commits, once. None if it doesn't answer in time."""
         if os.path.exists(f"{self.shared}/shallow"):
             return ()
         git = Git(Path(self.shared), monotonic() + GIT_S)
         command = ("rev-list", "--max-parents=0", "--first-parent", "--branches")
         try:
             return tuple(sorted(git.run(f"--git-dir={self.shared}", *command).decode().split()))
+        except GitTooSlow:
+            return None
         except GitUnavailable:
             return ()
 
     @property
     def had_no_commit(self) -> bool:
         """Return whether git was asked for the first commits, and there were none yet."""
-        return self.__dict__.get("first_commits") == ()
+        return self.__dict__.get("_first_commits") == ()
+
+    @property
+    def was_git_late(self) -> bool:
+        """Return whether git was asked for the first commits, and didn't answer in time."""
+        return self.__dict__.get("_first_commits", ()) is None
 
     @cached_property
     def age(self) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from mcp_memory.errors import GitUnavailable
+from mcp_memory.errors import GitTooSlow, GitUnavailable
 
 _PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME")
 """Enough to find your configuration. Not `GIT_*`: the caller's may name another repository."""
@@ -83,7 +83,7 @@ class Git:
         try:
             out, err = process.communicate(stdin, timeout=max(0.1, self.latest - monotonic()))
         except subprocess.TimeoutExpired:
-            raise GitUnavailable(
+            raise GitTooSlow(
                 f"git {arguments[0]} did not end in time", hint=f"run it by hand in {self.folder}: git status"
             ) from None
         finally:

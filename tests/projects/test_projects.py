@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tomllib
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound
+from mcp_memory.projects import repository_facts
 from mcp_memory.projects.project_book import FILE
 from mcp_memory.projects.projects import Projects
 from tests.support.repositories import git, repository
@@ -340,3 +342,30 @@ def test_nothing_is_started_for_what_is_known(disk: Disk, monkeypatch: pytest.Mo
 def test_the_vault_itself_is_none(disk: Disk) -> None:
     git("init", "-q", cwd=disk.vault)
     assert disk.label("memory") is disk.label("memory/notes") is None
+
+
+@pytest.mark.parametrize("origin", ["", SHOP])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_slow_git_makes_no_project_of_a_known_one(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch, origin: str, is_known: bool
+):
+    disk.make("work/shop", origin)
+    if is_known:
+        assert disk.label("work/shop") == "shop"
+    before = (disk.vault / FILE).read_bytes() if is_known else None
+    asked = disk.root / "asked"
+    slow = disk.root / "slow" / "git"
+    slow.parent.mkdir()
+    slow.write_text(f"#!/bin/sh\necho >> {asked}\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(repository_facts, "GIT_S", 0.1)
+    with monkeypatch.context() as path:
+        path.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
+        running = disk.projects
+        assert [running.label_of(str(disk.root / "work" / "shop")) for _ in range(3)] == ["shop"] * 3
+    assert (disk.vault / FILE).read_bytes() == before if is_known else not (disk.vault / FILE).exists()
+    is_git_asked = not (is_known and origin)
+    assert asked.exists() is running.is_git_late is is_git_asked
+    assert not is_git_asked or asked.read_text() == "\n", "it isn't asked at each call"
+    assert disk.label("work/shop") == "shop" and list(disk.tables()) == ["shop"]
+    assert disk.tables()["shop"]["first_commits"], "learned once git answers"
