@@ -26,8 +26,9 @@ from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.errors import DeadlineExceeded, NotFound, Refused
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
-from mcp_memory.extraction.commitments import kept, read_new_entries, with_dates
+from mcp_memory.extraction.commitments import read_new_entries, with_dates
 from mcp_memory.extraction.config import ExtractionConfig
+from mcp_memory.extraction.kept import kept
 from mcp_memory.extraction.llm_extraction import ModelAnswer, ask_model
 from mcp_memory.extraction.replaced_notes import (
     RejectedCandidate,
@@ -105,7 +106,7 @@ class CandidateIngest:
         if self._model:
             asked = await ask_model(self._model, captured.messages, self._core.config.summarizer)
         await self._session_notes.drop_copies(captured, before)
-        ends = await self._mark_done(captured)  # they don't need a note of their own
+        ends = await self._mark_done(captured, before)  # they don't need a note of their own
         new = [one for one in (*found, *asked.candidates) if not one.text.casefold().startswith(ends)]
         return replace(await self._ingest(new, captured), problem=asked.problem)
 
@@ -157,10 +158,11 @@ class CandidateIngest:
                 await in_thread(partial(record, self._clock().timestamp()), deadline_s=10, what="recording entries")
         return stored
 
-    async def _mark_done(self, captured: CapturedMessages) -> tuple[str, ...]:
+    async def _mark_done(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> tuple[str, ...]:
         own = captured.project if is_channel(captured.project) else None  # otherwise you may report it in any project
         wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
-        done = await in_thread(lambda: kept(captured.messages, self._index.notes(wanted)), deadline_s=10, what="duties")
+        find = partial(kept, captured.messages, before=before)
+        done = await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=10, what="duties")
         for note in done.values():
             with suppress(Refused, NotFound):
                 await forget_note(self._core, note.path, None, done=True)

@@ -1,7 +1,6 @@
-"""Reads due dates of promises, finds promises in daily logs, and finds the promises that you report as kept."""
+"""Reads due dates of promises and ends of statements, and finds promises in daily logs."""
 
-import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta, tzinfo
 
@@ -9,7 +8,7 @@ from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.extraction.candidate_log import CandidateLog
-from mcp_memory.models import NoteId, NotePath, NoteRecord, PrivateMarks
+from mcp_memory.models import NoteId, NotePath, PrivateMarks
 from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, make_title
 from mcp_memory.statements.statement_rules import OUTRIGHT, classify
 from mcp_memory.statements.user_sentences import user_sentences
@@ -17,8 +16,6 @@ from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.dates.ends import find_limit
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import coverage
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.note_file import NoteFile
@@ -32,24 +29,6 @@ LAST_SECOND = time(23, 59, 59)
 
 MOST_ENTRIES = 200
 """The most entries of a log that are read at once, in some 0.8 s."""
-
-SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
-"""The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
-promise. Only words of four letters or more matter, because other languages have no list of short function words
-here."""
-
-_DONE = re.compile(
-    r"\b(?:sent|done|paid|told|gave|given|met|wrote|written|made|bought|took|taken|did|\w{3,}ed|erledigt|ge\w{2,}(?:t|en)"
-    r"|\w{2,}ge\w{2,}(?:t|en)|\w{3,}iert|ver\w{3,}t|bezahlt|fait|rendu|écrit|\w{2,}é(?:e|s|es)?|he|hemos|hecho|ya)\b|\b(?:has|hat)\b.*\b(?:now|jetzt)\b"
-)
-_NOT_DONE = re.compile(
-    r"\b(?:not|never|will|need|must|should|remind|todo|if|when|once|before|promised|nicht|noch|muss|werde|wenn|sobald"
-    r"|versprochen|pas|dois|vais|quand|promis|no|nunca|debo|voy|cuando|prometí)\b|n’t\b|’ll\b"
-)
-_THAT = re.compile(
-    r"(?:(?:yes|yep|ja|oui|sí)[,.! ]+)?(?:(?:that|it|this)(?:’s| is)|(?:das )?ist|c’est|(?:eso )?(?:ya )?está)?"
-    r" ?(?:already )?(?:done|sent|paid|erledigt|gemacht|fait|hecho|listo)(?: already)?[.! ]*"
-)
 
 
 def with_dates(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
@@ -132,33 +111,3 @@ def log_promises(
         if found:
             tags = tuple(dict.fromkeys((*of.tags, *([PRIVATE] if entry.hash in private else ()))))
             yield CapturedMessages(file.record.path, source or "log", of.session or "", of.project, (), tags), found
-
-
-def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) -> dict[str, NoteRecord]:
-    """Return the promises that you report as done, by the sentence that reports it. The sentence names the promise, or
-    is a plain yes to a question about it."""
-    found: dict[str, NoteRecord] = {}
-    asked = ""
-    for message in messages:
-        if message.role is Role.ASSISTANT:
-            asked = message.turn.text.rpartition("?")[0].rpartition(".")[2]
-        for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
-            is_plain = _THAT.fullmatch(sentence.view.strip()) is not None
-            if not is_plain and (
-                sentence.is_question or not _DONE.search(sentence.view) or _NOT_DONE.search(sentence.view)
-            ):
-                continue
-            named = {word for word in content_words(asked if is_plain else sentence.text) if len(word) >= SHORTEST}
-            fitting = [
-                note
-                for note in promises
-                if _is_about(named, content_words(note.title))
-                and (note.created is None or message.turn.at is None or message.turn.at > note.created)
-            ]
-            if len(fitting) == 1:  # with two matches, it isn't clear which promise is meant
-                found[sentence.text] = fitting[0]
-    return found
-
-
-def _is_about(named: Set[str], title: Set[str]) -> bool:
-    return len(named & title) >= SHARED and coverage(named, title) >= SHARED_SHARE

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.extraction import commitments
 from mcp_memory.models import NoteState
 from tests.extraction.talks import assistant, ingest, person, take
@@ -92,6 +93,69 @@ async def test_words_that_say_so_end_it(world: World, words: str, question: str,
         assert not is_done or {path.split("/")[1] for path in paths(engine) if "/" in path} == {"commitment"}, (
             "it is no fact"
         )
+
+
+DUTIES = (
+    "I must send the contract by Wednesday", "I need to send the quarterly report by Wednesday",
+    "Remind me on Thursday to call the supplier", "Ich muss bis Donnerstag die Dienstpläne abgeben",
+    "Recuérdame el jueves llamar al proveedor de harina", "Je dois envoyer le rapport trimestriel avant mercredi",
+    "Rappelle-moi jeudi d'appeler le plombier", "Remind me tomorrow to bump the parser version",
+)  # fmt: skip
+CLOSED = {
+    "the contract went out, tick that off": 0,
+    "contract's out": 0,
+    "contract is out, you can tick it off": 0,
+    "ok the quarterly report is sent": 1,
+    "I've called the supplier": 2,
+    "supplier call is done": 2,
+    "Die Dienstpläne hab ich abgegeben, bitte abhaken": 3,
+    "Dienstpläne sind abgegeben": 3,
+    "ya llamé al proveedor de harina": 4,
+    "hecho lo del proveedor de harina": 4,
+    "c'est fait pour le rapport trimestriel": 5,
+    "le rapport trimestriel est parti": 5,
+    "j'ai appelé le plombier": 6,
+    "tu peux cocher le plombier": 6,
+    "you can cross off the parser version bump": 7,
+}
+NONE_CLOSED = (
+    "is the contract out?", "the contract isn't out yet", "once the contract is out, tell me", "tick that off",
+    "Tom said the contract is out", "the supplier called", "don't tick off the contract", "the tests are done",
+    "the Hartmann contract went out, tick that off", "if the contract went out, tick it off", "send the contract",
+    "sind die Dienstpläne abgegeben?", "Dienstpläne sind noch nicht abgegeben", "¿ya llamé al proveedor?",
+    "le rapport n'est pas parti", "le rapport trimestriel est parti ?", "the contract draft is out of date",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "duty"), [*CLOSED.items(), *((words, None) for words in NONE_CLOSED)])
+async def test_a_report_closes_the_duty_that_it_names(world: World, words: str, duty: int | None) -> None:
+    assert [DUTIES.index(title) for title in await _closed(world, [person(words, 99, at=world.now)])] == (
+        [] if duty is None else [duty]
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "words", "duty"),
+    [
+        ("", "The contract went out. Tick that off.", 0),
+        ("Reminder: I must send the contract by Wednesday.", "ok tick that off", 0),
+        ("The contract and the supplier are due.", "tick that off", None),
+        ("Reminder: I must send the contract by Wednesday.", "Tests pass. Tick that off.", None),
+        ("Shall I look at the parser?", "tick that off", None),
+    ],
+)
+async def test_that_is_what_was_just_said(world: World, before: str, words: str, duty: int | None) -> None:
+    said = [*([assistant(before, 90)] if before else []), person(words, 91, at=world.now)]
+    assert [DUTIES.index(title) for title in await _closed(world, said)] == ([] if duty is None else [duty])
+
+
+async def _closed(world: World, said: list[TranscriptMessage]) -> list[str]:
+    async with world.engine() as engine:
+        await take(engine, [person(duty, number) for number, duty in enumerate(DUTIES)], "earlier")
+        assert len((await engine.perform("due", {}))["commitments"]) == len(DUTIES)
+        await take(engine, said, "later")
+        left = {one["title"] for one in (await engine.perform("due", {}))["commitments"]}
+        return [title for title in DUTIES if title not in left]
 
 
 async def test_daily_logs_hold_promises(world: World) -> None:

@@ -1,0 +1,107 @@
+"""Finds the promises that you report as kept: `sent Petra the list`, `the contract went out, tick that off`."""
+
+import re
+from collections.abc import Collection, Sequence, Set
+from functools import cache
+
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.models import NoteRecord
+from mcp_memory.statements.user_sentences import UserSentence, user_sentences
+from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.word_tables import read_table
+
+SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
+"""The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
+promise. One word suffices if the sentence names nothing else, and asks to tick it off or names the same act. Only words
+of four letters or more matter, because other languages have no list of short function words here."""
+
+
+def kept(
+    messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord], before: Sequence[TranscriptMessage] = ()
+) -> dict[str, NoteRecord]:
+    """Return the promises that you report as done, by the sentence that reports it. The sentence names the promise, is
+    a plain yes to a question about it, or asks to tick off what the sentence or message before it names."""
+    found: dict[str, NoteRecord] = {}
+    just_said: list[str] = []
+    asked = ""
+    for message in (*before, *messages):
+        if message.role is Role.ASSISTANT:
+            just_said = [sentence.text for sentence in sentences(message.turn.text)]
+            asked = message.turn.text.rpartition("?")[0].rpartition(".")[2]
+        for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
+            older = [one for one in promises if _is_older(one, message)] if message in messages else []
+            fitting = _fitting(sentence, asked, just_said, older)
+            if len(fitting) == 1:  # with two matches, it isn't clear which promise is meant
+                found[sentence.text] = fitting[0]
+            just_said = [sentence.text]
+    return found
+
+
+def _is_older(promise: NoteRecord, message: TranscriptMessage) -> bool:
+    return promise.created is None or message.turn.at is None or message.turn.at > promise.created
+
+
+def _fitting(
+    sentence: UserSentence, asked: str, just_said: Sequence[str], promises: Sequence[NoteRecord]
+) -> list[NoteRecord]:
+    view, cues = sentence.view, _cues()
+    if cues["not_done"].search(view):
+        return []
+    if cues["tick"].search(view):
+        named = _named(cues["tick"].sub(" ", view))
+        about = [named] if named else [_named(said.lower()) for said in just_said]
+        return _nearest([one for one in promises if any(_names(words, one) for words in about)], about)
+    if cues["plainly"].fullmatch(view.strip()):
+        return [one for one in promises if _is_about(_long(content_words(asked)), one)]
+    if sentence.is_question or cues["others"].search(view):
+        return []
+    words = _long(content_words(sentence.text))
+    found = [one for one in promises if cues["done"].search(view) and _is_about(words, one)]
+    if found or not cues["own"].search(view):
+        return found
+    named = _named(view)
+    return [one for one in promises if _is_same_act(view, one) and _says_only(named, one)]
+
+
+def _nearest(fitting: Sequence[NoteRecord], about: Sequence[Set[str]]) -> list[NoteRecord]:
+    """Return the promises that share the most words with one of these texts."""
+    shared = [max(len(words & content_words(one.title)) for words in about) for one in fitting]
+    return [one for one, words in zip(fitting, shared, strict=True) if words == max(shared)]
+
+
+def _named(view: str) -> Set[str]:
+    return _long(content_words(_cues()["aside"].sub(" ", view)))
+
+
+def _long(words: Collection[str]) -> Set[str]:
+    return {word for word in words if len(word) >= SHORTEST}
+
+
+def _is_about(named: Set[str], promise: NoteRecord) -> bool:
+    title = content_words(promise.title)
+    return len(named & title) >= SHARED and coverage(named, title) >= SHARED_SHARE
+
+
+def _names(named: Set[str], promise: NoteRecord) -> bool:
+    return _is_about(named, promise) or _says_only(named, promise)
+
+
+def _says_only(named: Set[str], promise: NoteRecord) -> bool:
+    return bool(named) and named <= content_words(promise.title)
+
+
+def _is_same_act(view: str, promise: NoteRecord) -> bool:
+    return any(act.search(view) and act.search(promise.title.lower()) for act in _acts())
+
+
+@cache
+def _cues() -> dict[str, re.Pattern[str]]:
+    table = read_table("mcp_memory.extraction", "kept.toml")
+    return {name: re.compile(pattern) for name, pattern in table.items() if isinstance(pattern, str)}
+
+
+@cache
+def _acts() -> list[re.Pattern[str]]:
+    return [re.compile(act) for act in read_table("mcp_memory.extraction", "kept.toml")["acts"]]
