@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -170,3 +170,51 @@ def test_a_home_without_clients_and_one_that_is_read_only(place: Place):
             refused = place.run("install", client, "--yes")
             assert "you may not write" in refused.err and "the same command with --dry-run" in refused.err
             assert "+" in place.run("install", client, "--dry-run").ok().out
+
+
+@pytest.fixture
+def program(place: Place) -> Mapping[str, str]:
+    """The environment of a machine with Claude Code's program, which is never started."""
+    program = place.home / "bin" / "claude"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\nexit 9\n")
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}:/usr/bin:/bin"}
+
+
+def test_a_language_model_reads_sessions_only_if_it_was_chosen(place: Place, program: Mapping[str, str]):
+    config = place.home / ".config/mcp-memory/config.toml"
+    for options in (("--yes",), ("--dry-run",), ()):
+        said = place.run("setup", "--no-past", *options, **program).out
+        assert 'none reads them, unless you choose one: reader = "claude" under [extraction]' in said, options
+    assert not config.exists() and "reader" not in place.run("status", "--json").ok().json
+    ran = answered(place, ["setup", "--no-past"], ["\n"], **program)
+    said = " ".join(ran.out.split())
+    for told in ("your own Claude Code, with your account", "6,000 to 9,000 tokens", "At most 200 calls", "[none]: "):
+        assert told in said, told
+    assert 'off: reader = "none" under [extraction]' in said and ran.code == 0
+    assert config.read_text() == '[extraction]\nreader = "none"\n'
+    again = answered(place, ["setup", "--no-past"], [], **program)
+    assert "none reads them, as you chose" in again.out and "[none]" not in again.out
+
+
+def test_the_chosen_reader_is_on_at_once_and_not_asked_about_again(place: Place, program: Mapping[str, str]):
+    config = place.home / ".config/mcp-memory/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("# mine\n[extraction]\nauto_accept = false  # careful\n")
+    ran = answered(place, ["setup", "--no-past"], ["n\n", "claude\n"], **program)
+    assert ran.code == 0 and 'on: reader = "claude" under [extraction]' in " ".join(ran.out.split()), ran
+    assert config.read_text() == '# mine\n[extraction]\nreader = "claude"\nauto_accept = false  # careful\n'
+    assert "reader    claude, today 0 of 200 calls" in place.run("status").ok().out
+    again = answered(place, ["setup", "--no-past"], ["n\n"], **program)
+    assert "claude reads them" in again.out and "[none]" not in again.out
+    assert place.run("setup", "--yes", "--no-past", "--json", **program).ok().json["reader"] == "claude"
+
+
+def test_a_configuration_that_cannot_be_changed_is_named(place: Place, program: Mapping[str, str]):
+    config = place.home / ".config/mcp-memory/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("extraction = { auto_accept = false }\n")
+    ran = answered(place, ["setup", "--no-past"], ["n\n", "claude\n"], **program)
+    assert ran.code == 1 and 'reader = "claude"' in ran.out
+    assert config.read_text() == "extraction = { auto_accept = false }\n"

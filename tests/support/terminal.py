@@ -19,7 +19,7 @@ _KEY_OR_LINE = re.compile(r"\[q\]uit  |\([^()\n]*(?:none|now \w+)\): ")
 INTERRUPT = "\x04"
 """Ctrl-D: a worker of these tests ignores Ctrl-C, and so do its children."""
 
-_QUESTION = re.compile(r"(?:\[(?:[yY]/[nN]|leave)\]|0: none\)): ")
+_QUESTION = re.compile(r"(?:\[(?:[yY]/[nN]|leave|none)\]|0: none\)): ")
 
 
 def typed(

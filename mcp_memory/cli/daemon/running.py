@@ -61,7 +61,15 @@ def restart(cli: CommandContext) -> None:
 
     \b
     mcp-memory restart"""
-    settings = cli.settings
+    address, is_again = restart_daemon(cli.settings)
+    status = start_daemon(cli.settings)[2] if cli.as_json else {}
+    facts = {"restarted": is_again, **_facts(address, status)}
+    cli.show(facts, [f"{'restarted' if is_again else 'started'}: pid {address.pid} at {address.place}"])
+
+
+def restart_daemon(settings: Settings) -> tuple[Address, bool]:
+    """Start the daemon with these settings at the place of the last one. Return where it is, and whether one ran
+    before. Raises what `launch` raises, before the running daemon ends if possible."""
     try:
         before = Address.read(settings.state.daemon)
     except NotRunning:
@@ -72,10 +80,7 @@ def restart(cli: CommandContext) -> None:
     launch.stop(settings, tell=print_status)
     options = ["--uds", before.uds] if before and before.uds and not settings.daemon.uds else []
     connection, _ = launch.launch(settings, options, tell=print_status)
-    status = start_daemon(settings)[2] if cli.as_json else {}
-    address, verb = connection.address, "restarted" if before else "started"
-    facts = {"restarted": before is not None, **_facts(address, status)}
-    cli.show(facts, [f"{verb}: pid {address.pid} at {address.place}"])
+    return connection.address, before is not None
 
 
 @click.command()

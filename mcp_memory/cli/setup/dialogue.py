@@ -3,7 +3,7 @@
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -48,6 +48,11 @@ class Dialogue:
             while (answer := asked(f"  {question} d shows them", prompt_suffix=" [Y/n]: ")) == "d":
                 show_more()
         return answer.startswith("y")
+
+    def choose(self, question: str, choices: Sequence[str]) -> str:
+        """Return one of the choices, the first unless you name another. Raises Abort."""
+        with asking():
+            return click.prompt(f"  {question}", default=choices[0], type=click.Choice(choices, case_sensitive=False))
 
     def fail(self, what: str, error: McpMemoryError) -> None:
         """Print why a step was not possible; the other steps go on."""

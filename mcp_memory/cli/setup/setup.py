@@ -23,6 +23,7 @@ from mcp_memory.cli.options import command_options
 from mcp_memory.cli.sessions.transcripts import capture_files
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.cli.setup.found_clients import connect_clients
+from mcp_memory.cli.setup.session_reader import offer_reader
 from mcp_memory.cli.transfer.importing import import_notes
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
@@ -46,11 +47,11 @@ busy."""
 )
 @click.option("--no-past", is_flag=True, help="Skip past sessions and the clients' own memories.")
 @click.option("--dry-run", is_flag=True, help="Only show what was found and what would change.")
-@click.option("--yes", is_flag=True, help="Answer yes to every question.")
+@click.option("--yes", is_flag=True, help="Answer yes to every question, but choose no language model.")
 @command_options
 def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bool, yes: bool) -> None:
     """Set up memory, step by step: start the daemon, connect the clients on this machine, and import past sessions and
-    the clients' own memories.
+    the clients' own memories. Asks once whether a language model may read finished sessions.
 
     Each step shows what it found and asks before it changes anything; `d` shows a client's files as a diff. For Codex,
     this includes trusting our hooks. You can run it again at any time; it reports finished steps and skips them.
@@ -77,21 +78,23 @@ def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bo
 
 
 def _take_steps(dialogue: Dialogue, settings: Settings, only: Sequence[str], *, has_past: bool) -> Sequence[str]:
-    """Take the four steps. Returns the connected clients."""
-    dialogue.head("1 of 4  The vault and its daemon")
+    """Take the steps. Returns the connected clients."""
+    dialogue.head("1 of 5  The vault and its daemon")
     _start(dialogue, settings)
-    dialogue.head("2 of 4  Your agents")
+    dialogue.head("2 of 5  Your agents")
     connected = connect_clients(dialogue, settings, only)
-    dialogue.head("3 of 4  Past sessions")
+    dialogue.head("3 of 5  Past sessions")
     if has_past and settings.capture.enabled:
         _capture(dialogue, settings)
     else:
         dialogue.say("skipped: recording is turned off" if has_past else "left alone")
-    dialogue.head("4 of 4  What your agents remember themselves")
+    dialogue.head("4 of 5  What your agents remember themselves")
     if has_past:
         _import(dialogue, settings)
     else:
         dialogue.say("left alone")
+    dialogue.head("5 of 5  A language model for finished sessions")
+    offer_reader(dialogue, settings)
     return connected
 
 
