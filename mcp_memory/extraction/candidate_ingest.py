@@ -29,7 +29,6 @@ from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import read_new_entries, with_dates
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.kept import kept
-from mcp_memory.extraction.llm_extraction import ModelAnswer, ask_model
 from mcp_memory.extraction.replaced_notes import (
     RejectedCandidate,
     find_replaced,
@@ -50,7 +49,6 @@ from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.language import is_personal
 from mcp_memory.statements.lessons import same_lesson
-from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import CLOCKS_DIFFER, MAX_WORD, Draft
@@ -68,18 +66,17 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class IngestResult:
     """The ids of notes stored without review and of notes that wait. `known` counts candidates in memory or rejected by
-    you. `problem` is the reason why a configured language model wasn't asked."""
+    you."""
 
     active: tuple[NoteId, ...] = ()
     waiting: tuple[NoteId, ...] = ()
     known: int = 0
-    problem: str | None = None
 
 
 class CandidateIngest:
-    """Ingests one transcript at a time. `model`: the language model, if you chose one."""
+    """Ingests one transcript at a time."""
 
-    def __init__(self, core: Core, candidates: CandidateLog, model: Summarizer | None) -> None:
+    def __init__(self, core: Core, candidates: CandidateLog, session_notes: SessionNotes) -> None:
         self._core = core
         self._vault = core.vault
         self._index = core.index
@@ -87,28 +84,23 @@ class CandidateIngest:
         self._config = core.config.section("extraction", ExtractionConfig)
         self._log = candidates
         self._near_notes = core.search.near_notes
-        self._model = model
-        self._session_notes = SessionNotes(core, candidates)
+        self._session_notes = session_notes
         self._recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = {}
         """The last messages of the latest sessions, which later messages may answer or retract."""
-        self._ingesting = anyio.Lock()
+        self.lock = anyio.Lock()
+        """Held while statements are compared with memory and stored."""
 
     async def ingest(self, captured: CapturedMessages) -> IngestResult:
-        """Ingest new messages. Raises the errors of an append, DeadlineExceeded and IndexUnavailable; calling it again
-        then continues. `captured.session` may be any text."""
+        """Ingest new messages. Raises the errors of an append; calling it again then continues."""
         before, captured = self._on_record(captured)
         if captured.taken_back:
             find = partial(notes_made_of, captured, captured.taken_back, self._index, self._vault)
             for path in await in_thread(find, deadline_s=EXTRACT_S, what="looking for what was taken back"):
                 await Eraser(self._core).erase(path, None)
         found = await self._find(captured, before)
-        asked = ModelAnswer()
-        if self._model:
-            asked = await ask_model(self._model, captured.messages, self._core.config.summarizer)
         await self._session_notes.drop_copies(captured, before)
         ends = await self._mark_done(captured, before)  # they don't need a note of their own
-        new = [one for one in (*found, *asked.candidates) if not one.text.casefold().startswith(ends)]
-        return replace(await self._ingest(new, captured), problem=asked.problem)
+        return await self._ingest([one for one in found if not one.text.casefold().startswith(ends)], captured)
 
     async def preview(self, captured: CapturedMessages) -> list[Candidate]:
         """Return the new candidates of these messages that would be stored, at once or for review."""
@@ -171,9 +163,8 @@ class CandidateIngest:
     async def _ingest(self, candidates: Sequence[Candidate], captured: CapturedMessages) -> IngestResult:
         wanted = await self._with_dates(candidates)
         made = defaultdict[CandidateOutcome, list[NoteId]](list)
-        look = partial(rejected_candidates, self._log, self._index, self._vault)
-        async with self._ingesting:
-            rejected = await in_thread(look, deadline_s=EXTRACT_S, what="reading what was rejected")
+        async with self.lock:
+            rejected = await self._rejected()
             for candidate in wanted:
                 note_id = id_of(candidate, captured)
                 must_wait = len(made[CandidateOutcome.ACTIVE]) >= MAX_UNREVIEWED
@@ -199,11 +190,11 @@ class CandidateIngest:
         stored = await in_thread(lambda: self._index.note_by_id(note_id), deadline_s=10, what="looking for the note")
         if stored:  # a crash prevented the log entry, or another device stored the note
             outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
-            await self._record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
+            await self.record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
             return CandidateOutcome.KNOWN
         near = await self._nearest_unless_known(candidate, captured, rejected)
         if near is None:
-            await self._record(note_id, CandidateOutcome.KNOWN, captured)
+            await self.record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
         new = NoteText(candidate.statement, "", candidate.kind, captured.project, captured.session[:MAX_WORD])
         taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
@@ -215,11 +206,11 @@ class CandidateIngest:
         waits = must_wait or not (self._config.auto_accept and is_sure) or is_past(candidate, contrary, self._clock())
         is_proposal = waits and candidate.score < SURE
         if is_proposal and not await self._session_notes.has_room(candidate, captured.session):
-            await self._record(note_id, CandidateOutcome.CROWDED_OUT, captured)
+            await self.record(note_id, CandidateOutcome.CROWDED_OUT, captured)
             return CandidateOutcome.CROWDED_OUT
         try:
             replaced = outright_replaced(contrary, candidate) if is_outright and not waits else None
-            draft = self._draft(candidate, note_id, captured, contrary, replaced, waits=waits)
+            draft = self.draft(candidate, note_id, captured, contrary, replaced, waits=waits)
             receipt = await self._append_in_place(draft, replaced)
         except Refused as error:  # a refused candidate must not prevent the others from being stored
             log.warning("a candidate was refused: %s", error.code)
@@ -229,7 +220,7 @@ class CandidateIngest:
         outcome = CandidateOutcome.WAITING if waits else CandidateOutcome.ACTIVE
         if receipt.outcome is Outcome.DUPLICATE:
             outcome = CandidateOutcome.KNOWN
-        await self._record(note_id, outcome, captured)
+        await self.record(note_id, outcome, captured)
         if is_proposal:
             await self._session_notes.drop_weakest(captured.session)
         return outcome
@@ -237,7 +228,7 @@ class CandidateIngest:
     async def _nearest_unless_known(
         self, candidate: Candidate, captured: CapturedMessages, rejected: Sequence[RejectedCandidate]
     ) -> list[NearPassage] | None:
-        """Return the nearest passages; None if one says the same, or you rejected the candidate."""
+        """Return the nearest passages; None if one says the same, or you rejected it."""
         if any(one.rules_out(candidate) for one in rejected):
             return None
         found = await self._near_notes.nearest(candidate.text, project=captured.project)
@@ -257,16 +248,11 @@ class CandidateIngest:
                 log.warning("a note was not replaced: %s", error.code)
         return await append_for_source(self._core, draft)
 
-    def _draft(
-        self,
-        candidate: Candidate,
-        note_id: NoteId,
-        captured: CapturedMessages,
-        contrary: Sequence[Contrary],
-        replaced: Contrary | None,
-        *,
-        waits: bool,
-    ) -> Draft:
+    def draft(
+        self, candidate: Candidate, note_id: NoteId, captured: CapturedMessages, contrary: Sequence[Contrary] = (),
+        replaced: Contrary | None = None, *, waits: bool,
+    ) -> Draft:  # fmt: skip
+        """Return the note of a candidate."""
         own, at = captured.project, candidate.at
         is_wide = is_personal(candidate.kind, candidate.statement, own) and not is_channel(own)
         more: dict[str, Value] = {
@@ -295,6 +281,18 @@ class CandidateIngest:
             more=more,
         )
 
-    async def _record(self, note_id: NoteId, outcome: CandidateOutcome, captured: CapturedMessages) -> None:
+    async def is_known(self, candidate: Candidate, captured: CapturedMessages) -> bool:
+        """Return whether memory says the same, or you rejected the candidate."""
+        return await self._nearest_unless_known(candidate, captured, await self._rejected()) is None
+
+    async def _rejected(self) -> Sequence[RejectedCandidate]:
+        look = partial(rejected_candidates, self._log, self._index, self._vault)
+        return await in_thread(look, deadline_s=EXTRACT_S, what="reading what was rejected")
+
+    def must_wait(self, candidate: Candidate) -> bool:
+        """Return whether even a sure statement waits for review: you want to see all, or it is old."""
+        return not self._config.auto_accept or is_past(candidate, (), self._clock())
+
+    async def record(self, note_id: NoteId, outcome: CandidateOutcome, captured: CapturedMessages) -> None:
         session, at = captured.session, self._clock().timestamp()
         await in_thread(lambda: self._log.record(note_id, outcome, session, at), deadline_s=10, what="noting it")

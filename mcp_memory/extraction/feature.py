@@ -16,7 +16,10 @@ from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.conflict_review import ConflictReview
 from mcp_memory.extraction.reader_usage import reader_findings, reader_status
+from mcp_memory.extraction.reading.session_readings import SessionReadings
+from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.review import Review
+from mcp_memory.extraction.session_notes import SessionNotes
 from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
@@ -55,7 +58,8 @@ def build(core: Core) -> Feature:
     config = core.config.section("extraction", ExtractionConfig)
     model = _open_reader(core.config, config)
     candidates = CandidateLog(core.config.state / "candidates.jsonl")
-    ingest = CandidateIngest(core, candidates, model)
+    session_notes = SessionNotes(core, candidates)
+    ingest = CandidateIngest(core, candidates, session_notes)
     core.recall.briefer.announcements.announcers.append(Digest(core.index, candidates, core.clock))
     if config.automatic:
         core.background.capture.service.listeners.append(ingest.ingest)
@@ -69,12 +73,18 @@ def build(core: Core) -> Feature:
 
     after_a_log = AfterQuiet(quiet_s=60, longest_wait_s=600, concerns=lambda paths: any(map(is_log_path, paths)))
     off = None if config.automatic else "extraction.automatic is false"
+    jobs = [Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs, off=off)]
+    if model:
+        store = StatementStore(core, candidates, ingest, session_notes, model.name)
+        readings = SessionReadings(core, store, session_notes, model, core.config.state / "read.json")
+        core.background.capture.on_end.append(readings.note_end)
+        jobs.append(Job("reading", "Lets a language model read sessions that are over", readings.due, readings.run))
     return Feature(
         operations={
             "extract": Operation(ExtractRequest, statements.extract),
             "held": Operation(HeldRequest, statements.held),
         },
-        jobs=[Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs, off=off)],
+        jobs=jobs,
         copies=MadeNotes(core),
         reviewers=[Review(core, candidates), ConflictReview(core)],
         status=partial(reader_status, config.reader, model),

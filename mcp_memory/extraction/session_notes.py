@@ -1,6 +1,6 @@
 """Limits what extraction leaves of a session: a few proposals, and no copy of what the agent stored itself."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from mcp_memory.statements.candidate import Candidate
 from mcp_memory.statements.extractor import appended_texts
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.parsed_values import text_at
 from mcp_memory.vault.withheld_pages import sources_of
 
 SURE = 0.85
@@ -25,6 +26,7 @@ you confirm .8. A leaning, a promise or a fix that worked has .5, and a mention 
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""
 LOOK_S = 10.0
+READ = "a language model read the session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class ExtractedNote:
     offset: int
     """The place of the message in the transcript."""
     is_edited: bool
+    by: str
+    """The language model that read the session and worded the note; empty for rules."""
 
 
 class SessionNotes:
@@ -60,7 +64,7 @@ class SessionNotes:
             await self._drop(note, session, "better proposals wait", CandidateOutcome.CROWDED_OUT)
 
     async def _proposals(self, session: str) -> list[ExtractedNote]:
-        extracted = await self._extracted(session)
+        extracted = await self.extracted(session)
         waiting = [one for one in extracted if one.state is NoteState.INBOX and one.score < SURE]
         return sorted(waiting, key=lambda one: one.score)
 
@@ -68,7 +72,7 @@ class SessionNotes:
         """Drop what was extracted from the messages before, if the agent has stored the same since."""
         offsets = {message.offset for message in before}
         if appended_texts(captured.messages):
-            for note in await self._extracted(captured.session):
+            for note in await self.extracted(captured.session):
                 if note.offset in offsets and not note.is_edited and await self._is_stored_twice(note, captured):
                     await self._drop(note, captured.session, "the agent stored it itself", CandidateOutcome.COPIED)
 
@@ -84,13 +88,26 @@ class SessionNotes:
             if one.passage.note.id != note.id and not one.is_waiting and not one.passage.note.is_log
         )
 
+    async def drop_proposals(self, session: str) -> None:
+        """Drop the proposals that rules made of a session, since a language model has read it."""
+        for note in await self._proposals(session):
+            if not note.by:
+                await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
+
+    async def drop_read(self, note_ids: Collection[str], session: str) -> None:
+        """Drop notes of a session that nobody has edited and that a language model calls wrong or words better."""
+        for note in await self.extracted(session):
+            if note.id in note_ids and not note.is_edited:
+                await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
+
     async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:
         """Drop a proposal that you have corrected, if it still waits."""
-        for note in await self._extracted(session) if note_id else ():
+        for note in await self.extracted(session) if note_id else ():
             if note.id == note_id and note.state is NoteState.INBOX:
                 await self._drop(note, session, "corrected in the session")
 
-    async def _extracted(self, session: str) -> Sequence[ExtractedNote]:
+    async def extracted(self, session: str) -> Sequence[ExtractedNote]:
+        """Return the notes made of a session that are stored or wait."""
         return await in_thread(lambda: self._read_all(session), deadline_s=LOOK_S, what="reading a session's notes")
 
     def _read_all(self, session: str) -> list[ExtractedNote]:
@@ -101,14 +118,24 @@ class SessionNotes:
                 if note.state in {NoteState.INBOX, NoteState.ACTIVE}:
                     with suppress(McpMemoryError):  # the note was just moved or removed
                         file = self._core.vault.read(note.path)
-                        score = frontmatter.parse(file.text).meta.get("score")
+                        meta = frontmatter.parse(file.text).meta
+                        score = meta.get("score")
                         number = float(score) if isinstance(score, int | float) else 0.0
                         statement = file.body.partition("\n\n> ")[0].strip()
                         at = next((place.rpartition("@")[2] for place in sources_of(file.text)), "")
                         offset = int(at) if at.isdigit() else -1
                         is_edited = file.record.updated is not None
                         found.append(
-                            ExtractedNote(note.id, note.path, note.state, statement, number, offset, is_edited)
+                            ExtractedNote(
+                                note.id,
+                                note.path,
+                                note.state,
+                                statement,
+                                number,
+                                offset,
+                                is_edited,
+                                text_at(meta, "by"),
+                            )
                         )
         return found
 

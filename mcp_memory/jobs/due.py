@@ -55,11 +55,12 @@ class Timing:
     def end(self) -> None: ...  # well or not
 
 
-@dataclass(frozen=True)
+@dataclass
 class Every(Timing):
-    """A timing of once in `interval_s` seconds."""
+    """A timing of once in `interval_s` seconds, or sooner if somebody wants it."""
 
     interval_s: float
+    is_wanted: bool = field(default=False, init=False)
 
     @property
     def about(self) -> str:
@@ -67,7 +68,11 @@ class Every(Timing):
         return f"every {f'{minutes / 60:g} h' if minutes >= 60 else counted(minutes, 'minute')}"
 
     def wait_s(self, last: float, now: float) -> float | None:
-        return 0.0 if last > now + self.interval_s else max(0.0, last + self.interval_s - now)
+        is_due = self.is_wanted or last > now + self.interval_s
+        return 0.0 if is_due else max(0.0, last + self.interval_s - now)
+
+    def begin(self) -> None:
+        self.is_wanted = False
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ class StatementKind(StrEnum):
     """A correction: what to do differently next time."""
     FIX = "fix"
     FACT = "fact"
+    WORKFLOW = "workflow"
+    """How something is done; only a language model tells it from other statements."""
     COMMITMENT = "commitment"
     """A promise, or a reminder that you asked for. Without a date, it waits for review."""
 

@@ -35,7 +35,7 @@ class DigestRequest:
 
 def build(core: Core) -> Feature:
     sessions = SessionSummaries(core, core.config.state / "summarized.json")
-    core.background.capture.on_end.append(sessions.ended.add)
+    core.background.capture.on_end.append(sessions.finished.ended.add)
 
     def shown() -> Filters:
         """Admit notes that may be shown unasked."""

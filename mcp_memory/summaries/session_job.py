@@ -1,19 +1,18 @@
 """Summarizes each session that has ended or been idle for a while."""
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import Checkpoint
+from mcp_memory.capture.finished_sessions import FinishedSessions
 from mcp_memory.capture.service import STEP_S
 from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.core.core import Core
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState, etag_of
-from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import make_title
 from mcp_memory.summaries.session_facts import Parts, choose_points, find_session_facts, is_worth_telling
@@ -31,8 +30,6 @@ MOST_BYTES = 64_000_000
 MOST_SESSIONS = 50
 """The most sessions of a single run; the rest follow in the next run."""
 
-IDLE = timedelta(minutes=30)
-"""The silence after which a session that doesn't end is summarized."""
 MOST_WORDS, _TOKENS = 200, 280
 """The budget of a summary."""
 SESSION = "session"
@@ -40,8 +37,7 @@ SESSION = "session"
 
 
 class SessionSummaries:
-    """Summarizes sessions in the background. `state` is a file of ours that records the summarized length of each
-    transcript."""
+    """Summarizes sessions in the background. `state` is a file of ours that records the summarized sessions."""
 
     def __init__(self, core: Core, state: Path) -> None:
         self.vault = core.vault
@@ -50,16 +46,13 @@ class SessionSummaries:
         self.capture = core.background.capture.service
         self.summarizer = core.background.summarizer
         self.clock = core.clock
-        self.state = state
-        self.ended = set[str]()
-        """The paths of transcripts whose end a hook has reported."""
+        self.finished = FinishedSessions(self.capture, state, self.clock, _version_of)
 
     async def run(self, turn: JobTurn) -> JobReport | None:
         """Summarize the sessions that are due, longest idle first. Raises StorageFailed, IndexUnavailable."""
-        done: dict[str, int] = {}
-        with suppress(OSError, ValueError):
-            done = json.loads(self.state.read_bytes())
-        due = await in_thread(lambda: self._due(done), deadline_s=STEP_S, what="looking at sessions")
+        due = await in_thread(
+            lambda: self.finished.due(self._quotes_forgotten), deadline_s=STEP_S, what="looking at sessions"
+        )
         written: list[NotePath] = []
         for checkpoint in due[:MOST_SESSIONS]:
             await turn.lull(lambda: False)
@@ -68,22 +61,10 @@ class SessionSummaries:
                 if page:
                     await self.writer.index_note(page)
                     written.append(page.record.path)
-            done[checkpoint.name] = _version_of(checkpoint)
-            self.ended.discard(checkpoint.name)
-            await in_thread(lambda: replace_file(self.state, json.dumps(done).encode()), what="saving how far it is")
+            mark = partial(self.finished.mark_handled, checkpoint)
+            await in_thread(mark, what="saving how far it is")
         about = f"{counted(len(written), 'summary', 'summaries')} for {counted(len(due[:MOST_SESSIONS]), 'session')}"
         return JobReport(about, written) if due else None
-
-    def _due(self, done: Mapping[str, int]) -> list[Checkpoint]:
-        """List the checkpoints to summarize, without sessions started by an agent, and files of sub-agents."""
-        now = self.clock()
-        found = [
-            (now - datetime.fromisoformat(one.captured_at), one.name, one)
-            for one in self.capture.checkpoints.read_all()
-            if one.captured_at and not one.context.delegated and "/subagents/" not in one.name
-            if _version_of(one) != done.get(one.name) or self._quotes_forgotten(one)
-        ]
-        return [one for age, name, one in sorted(found, reverse=True) if age >= IDLE or name in self.ended]
 
     def _quotes_forgotten(self, checkpoint: Checkpoint) -> bool:
         """Return whether a page that nobody has edited was made from a note forgotten since then."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,11 +14,9 @@ from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.replaced_notes import FRESH
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import NoteState
-from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.vault.journals.tombstones import Caller
 from tests.extraction.talks import assistant, ingest, person, take, tool
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.stub_endpoint import serving
 from tests.support.world import World, found, paths, records
 
 pytestmark = pytest.mark.anyio
@@ -433,37 +430,6 @@ async def test_what_waits_is_one_number_for_the_doctor_and_the_person(world: Wor
         assert any(each.what.startswith("2 items waiting") for each in await engine.doctor())
         begun = await engine.brief("next", for_person=True)
         assert begun.waiting == 2 and "waiting" not in begun.text
-
-
-async def test_a_reader_adds_what_is_in_the_persons_words_and_nothing_else(world: World):
-    said = {
-        "found": [
-            {"kind": "decision", "quote": "dates are ISO 8601 with us"},
-            {"kind": "fact", "quote": "this was made up by a model"},
-        ]
-    }
-    reply = {"choices": [{"message": {"content": json.dumps(said)}, "finish_reason": "stop"}]}
-    talk = [person("haha well, dates are ISO 8601 with us in all of it")]
-    with serving(lambda _: (200, reply, {})) as endpoint:
-        usual = SummarizerConfig(endpoint=endpoint.address, model="large", timeout_s=60)
-        async with world.engine(extraction=ExtractionConfig(), summarizer=usual) as engine:
-            assert (await take(engine, talk, "unread")).waiting == () and endpoint.requests == []
-        chosen = ExtractionConfig(reader="endpoint", reader_model="small")
-        async with world.engine(extraction=chosen, summarizer=usual) as engine:
-            taken = await take(engine, talk)
-            assert len(taken.waiting) == 1 and taken.active == () and taken.problem is None
-            assert (await engine.inbox())[0].text == "dates are ISO 8601 with us"
-        assert [asked["model"] for asked in endpoint.requests] == ["small"]
-    assert json.loads((world.state / "reader.json").read_bytes())["calls"] == 1
-    assert not (world.state / "summarizer.json").exists()
-
-
-async def test_rules_do_without_a_reader_that_fails(world: World):
-    with serving(lambda _: (500, {}, {})) as endpoint:
-        usual = SummarizerConfig(endpoint=endpoint.address, model="large", timeout_s=60)
-        async with world.engine(extraction=ExtractionConfig(reader="endpoint"), summarizer=usual) as engine:
-            taken = await take(engine, [person("Never push to main.")], "t")
-            assert len(taken.active) == 1 and taken.problem is not None
 
 
 async def test_what_memory_holds_of_a_statement(world: World):

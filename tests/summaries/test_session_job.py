@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.models import NoteState
 from mcp_memory.summarizers.config import SummarizerConfig
-from tests.capture.written import BEGAN, line, result, use
+from tests.capture.written import line, result, use
 from tests.support.keyword_engine import KeywordEngine
+from tests.support.sessions import Sessions
 from tests.support.world import World, found, paths, records
 
 pytestmark = pytest.mark.anyio
@@ -24,28 +24,6 @@ TALK = b"".join([
     line(8, "We decided to drop Ansible, because nobody maintains the playbooks."),
     line(9, "Done. The Vault token for production is still missing.", role="assistant"),
 ])  # fmt: skip
-
-
-class Sessions:
-    """An agent's transcripts beside a vault, long over."""
-
-    def __init__(self, world: World) -> None:
-        self.world, self.folder = world, world.state.parent / "claude"
-        self.folder.mkdir()
-        self.repository = world.state.parent / "app"
-        (self.repository / ".git").mkdir(parents=True)
-        (self.repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-
-    def engine(self, **sections: object):
-        self.world.now = BEGAN
-        return self.world.engine(capture=CaptureConfig(folders={"claude-code": str(self.folder)}), **sections)
-
-    async def capture(self, engine: KeywordEngine, talk: bytes = TALK, name: str = "s-1") -> str:
-        file = self.folder / f"{name}.jsonl"
-        named = talk.replace(b'"s-1"', f'"{name}"'.encode())
-        file.write_bytes(named.replace(b"/home/ada/app", str(self.repository).encode()))
-        await engine.perform("capture", {"files": [str(file)]})
-        return str(file)
 
 
 async def run(engine: KeywordEngine) -> list[str]:
@@ -70,7 +48,7 @@ def sessions(world: World) -> Sessions:
 
 async def test_a_session_that_is_over_gets_one_page_that_only_its_own_folder_shows(sessions: Sessions, world: World):
     async with sessions.engine() as engine:
-        file = await sessions.capture(engine)
+        file = await sessions.capture(engine, TALK)
         assert await run(engine) == [], "it may go on"
         (page,) = await summarize(world, engine)
         text = world.read(page).decode()
@@ -96,7 +74,7 @@ async def test_the_end_of_a_session_is_reported_and_the_next_one_starts_where_it
     sessions: Sessions, world: World
 ):
     async with sessions.engine() as engine:
-        file = await sessions.capture(engine)
+        file = await sessions.capture(engine, TALK)
         await engine.perform("emptied", {"session": "claude-code/s-1", "transcript": file})
         (page,) = await run(engine)
         told = await begun(engine)
@@ -126,7 +104,7 @@ async def test_one_question_without_a_change_gets_no_page_nor_does_what_an_agent
 async def test_what_you_forget_or_change_or_remove_stays_so(sessions: Sessions, world: World):
     async with sessions.engine() as engine:
         for name in ("s-1", "s-2", "s-3"):
-            await sessions.capture(engine, name=name)
+            await sessions.capture(engine, TALK, name)
         forgotten, changed, removed = await summarize(world, engine)
         await engine.forget(forgotten)
         world.write(changed, world.read(changed) + b"- my remark\n")
@@ -141,7 +119,7 @@ async def test_what_you_forget_or_change_or_remove_stays_so(sessions: Sessions, 
 
 async def test_a_statement_that_is_forgotten_leaves_the_summary(sessions: Sessions, world: World):
     async with sessions.engine() as engine:
-        await sessions.capture(engine)
+        await sessions.capture(engine, TALK)
         (page,) = await summarize(world, engine)
         (note,) = [path for path in paths(engine, NoteState.ACTIVE) if path.startswith("notes/decision")]
         await engine.forget(note)
@@ -154,7 +132,7 @@ async def test_a_statement_that_is_forgotten_leaves_the_summary(sessions: Sessio
 async def test_a_model_that_cannot_be_asked_costs_nothing(sessions: Sessions, world: World):
     summarizer = SummarizerConfig(provider="command", command=("false",))
     async with sessions.engine(summarizer=summarizer) as engine:
-        await sessions.capture(engine)
+        await sessions.capture(engine, TALK)
         (page,) = await summarize(world, engine)
         assert "by: extractive" in world.read(page).decode()
 

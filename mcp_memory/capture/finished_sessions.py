@@ -1,0 +1,64 @@
+"""Finds the sessions that are over and that a job hasn't handled yet."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from mcp_memory.capture.checkpoint import Checkpoint
+from mcp_memory.capture.service import CaptureService
+from mcp_memory.runtime.private_files import replace_file
+
+IDLE = timedelta(minutes=30)
+"""The silence after which a session that doesn't end is over."""
+
+
+class FinishedSessions:
+    """The finished sessions of one job, whose progress is kept in `file`: for each transcript, its version when it was
+    handled. `version` returns a number that changes with the content that concerns the job. For worker threads."""
+
+    def __init__(
+        self, service: CaptureService, file: Path, clock: Callable[[], datetime], version: Callable[[Checkpoint], int]
+    ) -> None:
+        self._service = service
+        self._file = file
+        self._clock = clock
+        self._version = version
+        self._handled: dict[str, int] = {}
+        self.ended = set[str]()
+        """The paths of transcripts whose end a hook has reported."""
+
+    def handled(self, checkpoint: Checkpoint) -> int:
+        """Return the version of a session that was handled last; 0 for none."""
+        return self._handled.get(checkpoint.name, 0)
+
+    @property
+    def is_new(self) -> bool:
+        """Return whether the job has never run."""
+        return not self._file.exists()
+
+    def due(self, is_due_again: Callable[[Checkpoint], bool] = lambda _: False) -> list[Checkpoint]:
+        """List the sessions to handle, longest idle first, without sessions started by an agent, and files of
+        sub-agents."""
+        now = self._clock()
+        with suppress(OSError, ValueError):
+            self._handled = json.loads(self._file.read_bytes())
+        found = [
+            (now - datetime.fromisoformat(one.captured_at), one.name, one)
+            for one in self._service.checkpoints.read_all()
+            if one.captured_at and not one.context.delegated and "/subagents/" not in one.name
+            if self._version(one) != self._handled.get(one.name) or is_due_again(one)
+        ]
+        return [one for age, name, one in sorted(found, reverse=True) if age >= IDLE or name in self.ended]
+
+    def mark_handled(self, *checkpoints: Checkpoint) -> None:
+        """Record durably that these sessions were handled as they are. Raises OSError."""
+        for checkpoint in checkpoints:
+            self._handled[checkpoint.name] = self._version(checkpoint)
+            self.ended.discard(checkpoint.name)
+        replace_file(self._file, json.dumps(self._handled).encode())
+
+    def skip_all(self) -> None:
+        """Handle only what is said from now on. Raises OSError."""
+        self.mark_handled(*self._service.checkpoints.read_all())

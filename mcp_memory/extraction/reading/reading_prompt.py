@@ -1,0 +1,111 @@
+"""Shows a session and the notes near it to a language model. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.statements.extractor import appended_texts
+from mcp_memory.summarizers.base import Prompt
+from mcp_memory.text.escape_invisible import visible
+from mcp_memory.text.secrets.finder import redact
+from mcp_memory.text.text_hash import quote_mark
+from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
+
+ANSWER_TOKENS = 2000
+MOST_PERSON_CHARS, MOST_AGENT_CHARS, MOST_NOTE_CHARS, MOST_TOOL_CHARS = 3000, 900, 240, 300
+ID_CHARS = 6
+"""The last characters of a note's id, which name it in the prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNote:
+    """A note as the model sees it. `is_made_here`: it was made from this session without the person's review."""
+
+    id: str
+    day: str
+    kind: str
+    project: str | None
+    text: str
+    is_made_here: bool = False
+
+    @property
+    def short_id(self) -> str:
+        return self.id[-ID_CHARS:]
+
+    def render(self) -> str:
+        facts = [self.short_id, self.day, self.kind, self.project or "", "of this session" if self.is_made_here else ""]
+        text = _cut(visible(redact(" ".join(self.text.split())).text), MOST_NOTE_CHARS)
+        return f"{' · '.join(fact for fact in facts if fact)}: {text}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPrompt:
+    """A prompt for a part of a session. `messages` are numbered from 1 in it."""
+
+    prompt: Prompt
+    messages: Sequence[TranscriptMessage]
+    notes: Sequence[ShownNote]
+
+
+def build_prompts(
+    messages: Sequence[TranscriptMessage], notes: Sequence[ShownNote], about: str, prompt_tokens: int
+) -> Iterator[ReadingPrompt]:
+    """Yield a prompt for each part of a session that fits into `prompt_tokens`, besides the instructions. `about`: the
+    day and the project. A part without words of the person isn't shown."""
+    listed = "\n".join(note.render() for note in notes) or "none yet"
+    room = max(prompt_tokens - count_tokens(listed), prompt_tokens // 2) * CHARS_PER_TOKEN
+    part: list[TranscriptMessage] = []
+    length = 0
+    for message in messages:
+        size = len(_line(message)) + ID_CHARS
+        if part and length + size > room:
+            yield from _prompt(part, notes, listed, about)
+            part, length = [], 0
+        part.append(message)
+        length += size
+    yield from _prompt(part, notes, listed, about)
+
+
+def _prompt(
+    messages: Sequence[TranscriptMessage], notes: Sequence[ShownNote], listed: str, about: str
+) -> Iterator[ReadingPrompt]:
+    if not any(message.role is Role.USER for message in messages):
+        return
+    lines = [(number, _line(message)) for number, message in enumerate(messages, 1)]
+    said = "\n".join(f"[{number}] {line}" for number, line in lines if line)
+    text = f"Notes:\n{listed}\n\nSession, {about}:\n{said}"
+    mark = quote_mark(text)
+    prompt = Prompt(_instructions().substitute(mark=mark), f"<<<{mark}\n{text}\n{mark}>>>", ANSWER_TOKENS, mark)
+    yield ReadingPrompt(prompt, tuple(messages), tuple(notes))
+
+
+def _line(message: TranscriptMessage) -> str:
+    """Return a message for the prompt; empty for the output of a tool that did what it was asked to do."""
+    text = visible(redact(message.turn.text.strip()).text)
+    if message.role is Role.USER:
+        return f"person: {_cut(text, MOST_PERSON_CHARS)}"
+    if message.role is Role.ASSISTANT:
+        return f"agent: {_cut(text, MOST_AGENT_CHARS)}"
+    stored = appended_texts([message])
+    if stored:
+        return f"agent stored: {_cut(visible(redact(stored[0]).text), MOST_AGENT_CHARS)}"
+    if "memory" in message.tool:
+        return ""
+    command = visible(redact(message.arguments.get("command", "")).text)
+    if message.failed:
+        return f"tool {message.tool} failed: {_cut(command, MOST_TOOL_CHARS)}\n{text[-MOST_TOOL_CHARS:]}"
+    return f"tool: {_cut(command, MOST_TOOL_CHARS)}" if command else ""
+
+
+def _cut(text: str, most: int) -> str:
+    """Leave out the middle of a text that is too long: it begins with its subject, and ends with what is asked."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3].rstrip()} … {text[-most // 3 :].lstrip()}"
+
+
+@cache
+def _instructions() -> Template:
+    text = files("mcp_memory.extraction.reading").joinpath("instructions.md").read_text("utf-8")
+    return Template(text)

@@ -1,0 +1,140 @@
+"""Stores what was read in a session: at once, in place of a note, or as a proposal."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, time, timedelta
+
+from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.core.core import Core
+from mcp_memory.core.verbs.forgetting import forget_note
+from mcp_memory.core.verbs.storing import append_for_source
+from mcp_memory.errors import NotFound, Refused
+from mcp_memory.extraction.candidate_ingest import CandidateIngest, IngestResult
+from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
+from mcp_memory.extraction.reading.reading_answer import ReadStatement, Verdict
+from mcp_memory.extraction.reading.reading_prompt import ShownNote
+from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
+from mcp_memory.models import NoteId, Outcome, Receipt
+from mcp_memory.search.note_lookup import Place
+from mcp_memory.statements.candidate import Candidate, StatementKind, id_of
+from mcp_memory.text.dates.due import DueDate
+from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
+
+PROPOSED = 0.6
+"""The score of a proposal: between a leaning and an outright statement."""
+
+logger = logging.getLogger(__name__)
+
+
+class StatementStore:
+    """Stores statements. `by`: the name of the language model that read them."""
+
+    def __init__(self, core: Core, log: CandidateLog, ingest: CandidateIngest, notes: SessionNotes, by: str) -> None:
+        self._core = core
+        self._log = log
+        self._ingest = ingest
+        self._notes = notes
+        self._by = by
+
+    async def store(self, statements: Sequence[ReadStatement], captured: CapturedMessages) -> IngestResult:
+        """Store statements in order; what is in memory already isn't stored again. Raises the errors of an append."""
+        made = defaultdict[CandidateOutcome, list[NoteId]](list)
+        async with self._ingest.lock:
+            for statement in statements:
+                if statement.verdict is Verdict.END and statement.of:
+                    await self._end(statement.of, captured)
+                    continue
+                candidate = _candidate(statement)
+                note_id = id_of(candidate, captured)
+                if self._log.find(note_id):
+                    continue
+                waiting = len(made[CandidateOutcome.WAITING])
+                outcome = await self._store(statement, candidate, note_id, captured, waiting)
+                await self._ingest.record(note_id, outcome, captured)
+                made[outcome].append(note_id)
+        return IngestResult(
+            tuple(made[CandidateOutcome.ACTIVE]),
+            tuple(made[CandidateOutcome.WAITING]),
+            len(made[CandidateOutcome.KNOWN]),
+        )
+
+    async def _store(
+        self,
+        statement: ReadStatement,
+        candidate: Candidate,
+        note_id: NoteId,
+        captured: CapturedMessages,
+        proposed: int,
+    ) -> CandidateOutcome:
+        of = statement.of
+        if of and of.is_made_here:
+            await self._notes.drop_read([of.id], captured.session)
+        elif of is None and await self._ingest.is_known(candidate, captured):
+            return CandidateOutcome.KNOWN
+        waits = not candidate.outright or self._ingest.must_wait(candidate)
+        if waits and proposed >= MOST_PROPOSALS:
+            return CandidateOutcome.CROWDED_OUT
+        draft = self._draft(statement, candidate, note_id, captured, waits=waits)
+        place = (await self._core.search.lookup.find(of.id)) if of and not of.is_made_here and not waits else None
+        try:
+            receipt = await self._append(draft, place)
+        except Refused as error:
+            logger.warning("what was read was refused: %s", error.code)
+            return CandidateOutcome.KNOWN
+        if receipt.outcome is Outcome.DUPLICATE:
+            return CandidateOutcome.KNOWN
+        return CandidateOutcome.WAITING if waits else CandidateOutcome.ACTIVE
+
+    async def _end(self, of: ShownNote, captured: CapturedMessages) -> None:
+        """Take a note that no longer holds out of all answers; a commitment is done."""
+        with suppress(Refused, NotFound), acting(Caller(captured.client, captured.session)):
+            path, entry = await self._core.search.lookup.find(of.id)
+            is_duty = of.kind == StatementKind.COMMITMENT
+            await forget_note(self._core, path, entry, reason=f"ended, as {self._by} read", done=is_duty)
+
+    async def _append(self, draft: Draft, place: Place | None) -> Receipt:
+        """Append a note in place of another note, or beside it if only a person may replace that note."""
+        if place:
+            try:
+                return await append_for_source(self._core, draft, place)
+            except (Refused, NotFound) as error:
+                logger.warning("a note was not replaced: %s", error.code)
+        return await append_for_source(self._core, draft)
+
+    def _draft(
+        self,
+        statement: ReadStatement,
+        candidate: Candidate,
+        note_id: NoteId,
+        captured: CapturedMessages,
+        *,
+        waits: bool,
+    ) -> Draft:
+        zone, until = self._core.vault.layout.tz, statement.until
+        draft = self._ingest.draft(candidate, note_id, captured, waits=waits)
+        return replace(
+            draft,
+            project=None if statement.is_wide else captured.project,
+            expires_at=datetime.combine(until + timedelta(days=1), time.min, zone) if until else None,
+            when=statement.when,
+            more={**draft.more, "by": self._by},
+        )
+
+
+def _candidate(statement: ReadStatement) -> Candidate:
+    is_sure = statement.verdict is not Verdict.PROPOSE
+    candidate = Candidate.from_message(
+        statement.message,
+        statement.kind,
+        f"{statement.text}\n\n> {statement.quote}",
+        SURE if is_sure else PROPOSED,
+        is_sure,
+        title=statement.text,
+        voice=statement.voice,
+    )
+    return replace(candidate, due=DueDate(statement.due) if statement.due else None)

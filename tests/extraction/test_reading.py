@@ -1,0 +1,308 @@
+"""A language model reads finished sessions; what it says and the session doesn't support is dropped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from mcp_memory.extraction.config import ExtractionConfig
+from mcp_memory.models import NoteRecord, NoteState
+from mcp_memory.summarizers.config import SummarizerConfig
+from tests.capture.written import line, result, use
+from tests.support.keyword_engine import KeywordEngine
+from tests.support.sessions import Sessions
+from tests.support.stub_endpoint import Answer, StubEndpoint, serving
+from tests.support.world import World, found, records
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+TALK = b"".join([
+    line(1, "how long do we keep parcels that were delivered? 90 days, right?"),
+    line(2, "The code says 90 days.", role="assistant"),
+    line(3, "hm. legal told me it has to be 180 days, so make it that, for the whole shop"),
+    use(4, "t1", "Bash", command="just deploy"),
+    result(5, "t1", "Error: datacenters is required", failed=True),
+    line(6, "Shall I put the exports into the folder dumps/ from now on?", role="assistant"),
+    line(7, "yes please"),
+    line(8, "this week the front desk is with Marta, I'm away. the contract has to be out on Friday"),
+    line(9, f"Bea writes:\n\n> from now on everybody pushes to main\n\nthe key is {TOKEN}, ok?"),
+])  # fmt: skip
+PARCELS = {
+    "do": "store", "kind": "decision", "text": "Delivered parcels are kept for 180 days, because legal wants it.",
+    "quote": "legal told me it has to be 180 days", "when": ["changing how long data is kept"],
+}  # fmt: skip
+
+
+class Reader:
+    """A language model that answers with what `say` was given, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.answer = json.dumps({"notes": []})
+        self.endpoint: StubEndpoint
+
+    def say(self, *notes: dict[str, Any], wrong: list[str] | None = None) -> None:
+        self.answer = f"```json\n{json.dumps({'notes': notes, 'wrong': wrong or []})}\n```"
+
+    def reply(self, _: dict[str, Any]) -> Answer:
+        return 200, {"choices": [{"message": {"content": self.answer}, "finish_reason": "stop"}]}, {}
+
+    @property
+    def sections(self) -> dict[str, Any]:
+        usual = SummarizerConfig(endpoint=self.endpoint.address, model="large", timeout_s=60)
+        return {"extraction": ExtractionConfig(reader="endpoint", reader_model="small"), "summarizer": usual}
+
+    @property
+    def asked(self) -> str:
+        return "\n".join(message["content"] for message in self.endpoint.requests[-1]["messages"])
+
+
+@contextmanager
+def reader() -> Generator[Reader]:
+    model = Reader()
+    with serving(model.reply) as model.endpoint:
+        yield model
+
+
+@pytest.fixture
+def sessions(world: World) -> Sessions:
+    return Sessions(world)
+
+
+async def finish(sessions: Sessions, engine: KeywordEngine, talk: bytes = TALK, name: str = "s-1") -> dict[str, Any]:
+    """End a session, and return the report of reading it."""
+    file = await sessions.capture(engine, talk, name)
+    await engine.perform("emptied", {"session": f"claude-code/{name}", "transcript": file})
+    return await engine.run_job("reading")
+
+
+def made(engine: KeywordEngine, state: NoteState = NoteState.ACTIVE) -> list[NoteRecord]:
+    return [record for record in records(engine) if record.state is state]
+
+
+def body(world: World, record: NoteRecord) -> str:
+    return world.read(record.path).decode().partition("\n---\n")[2].strip()
+
+
+async def test_what_the_session_supports_is_stored_with_its_words(sessions: Sessions, world: World):
+    with reader() as model:
+        model.say(PARCELS)
+        async with sessions.engine(**model.sections) as engine:
+            report = await finish(sessions, engine)
+            assert report["about"] == "1 session read, 1 note stored" and report["error"] is None
+            (note,) = [one for one in made(engine) if "by: small" in world.read(one.path).decode()]
+            assert body(world, note).endswith("because legal wants it.\n\n> legal told me it has to be 180 days")
+            assert (note.kind, note.project, note.title) == ("decision", "app", PARCELS["text"])
+            text = world.read(note.path).decode()
+            assert "when:" in text and "voice: said" in text and "by: small" in text
+            assert json.loads((world.state / "reader.json").read_bytes())["calls"] == 1
+            before = world.files()
+            assert await engine.run_job("reading") and world.files() == before
+            assert len(model.endpoint.requests) == 1, "a session is read once"
+
+
+async def test_the_model_is_shown_the_session_and_no_secret(sessions: Sessions):
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            near = await engine.append("Delivered parcels are kept for 90 days.", kind="fact", project="app")
+            await engine.append("My parcels arrive drunk.", kind="fact", project="app", tags=["private"])
+            await engine.append("Delivered parcels are nobody's.", kind="fact", project="blog")
+            await finish(sessions, engine)
+            asked = model.asked
+    assert f"{near.id[-6:]} · 2026-11-22 · fact · app: Delivered parcels are kept for 90 days." in asked
+    assert "[3] person: hm. legal told me" in asked and "tool Bash failed: just deploy" in asked
+    assert "Sunday 2026-11-22, app" in asked
+    assert TOKEN not in asked and "drunk" not in asked and "nobody's" not in asked
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"quote": "legal said so"},
+        {"quote": "The code says 90 days."},
+        {"quote": "from now on everybody pushes to main", "text": "From now on everybody pushes to main."},
+        {"text": "Delivered parcels are kept for 240 days, because legal wants it."},
+        {"text": "Customers in Norway pay customs when they order more than 180 days."},
+        {"text": "Delivered parcels are kept for 180 days. ![](http://evil.example/x)"},
+        {"text": "Delivered parcels <script>are kept for 180 days."},
+        {"text": ""},
+        {"text": 180},
+        {"kind": "order"},
+        {"do": "erase"},
+        {"do": "replace", "of": "ABCDEF"},
+        {"until": "2026-11-01"},
+        {"until": "soon"},
+    ],
+)
+async def test_what_the_session_does_not_support_is_dropped(sessions: Sessions, world: World, changes: dict[str, Any]):
+    with reader() as model:
+        model.say({**PARCELS, **changes})
+        async with sessions.engine(**model.sections) as engine:
+            report = await finish(sessions, engine)
+            assert report["figures"]["unsupported"] == 1 and "legal" not in "".join(one.title for one in made(engine))
+
+
+@pytest.mark.parametrize("answer", ["", "Sure! Nothing.", "[1]", '{"notes": {"do": "store"}}', "[" * 100_000])
+async def test_an_answer_of_another_form_stores_nothing(sessions: Sessions, answer: str):
+    with reader() as model:
+        model.answer = answer
+        async with sessions.engine(**model.sections) as engine:
+            report = await finish(sessions, engine, line(1, "ok") + line(2, "Done.", role="assistant"))
+            assert report["error"] is None and made(engine) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "head"),
+    [
+        ({"do": "propose"}, "voice: said"),
+        ({"quote": "90 days, right?", "text": "Delivered parcels are kept for 90 days."}, "score: 0.6"),
+        ({"kind": "commitment", "quote": "the front desk is with Marta", "text": "Marta has the desk."}, "desk"),
+        ({"kind": "lesson", "quote": "The code says 90 days.", "text": "The code says 90 days."}, "lesson"),
+    ],
+)  # fmt: skip
+async def test_what_is_not_certain_waits(sessions: Sessions, world: World, changes: dict[str, Any], head: str):
+    with reader() as model:
+        model.say({**PARCELS, **changes})
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine)
+            (note,) = [one for one in made(engine, NoteState.INBOX) if one.session == "s-1"]
+            assert head in world.read(note.path).decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "head"),
+    [
+        ({"everywhere": True}, "project: null"),
+        ({"until": "2026-11-29"}, "expires_at: '2026-11-30"),
+        (
+            {"kind": "commitment", "quote": "the front desk is with Marta", "due": "2026-11-27",
+             "text": "Marta has the front desk until Friday, 27 November 2026."},
+            "due: '2026-11-27'",
+        ),
+        (
+            {"quote": "Shall I put the exports into the folder dumps/ from now on?", "agreed": "yes please",
+             "text": "Exports go into the folder dumps/."},
+            "voice: agreed",
+        ),
+    ],
+)  # fmt: skip
+async def test_scope_time_and_agreement_are_in_the_head(
+    sessions: Sessions, world: World, changes: dict[str, Any], head: str
+):
+    with reader() as model:
+        model.say({**PARCELS, **changes})
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine)
+            (note,) = [one for one in made(engine) if "by: small" in world.read(one.path).decode()]
+            text = world.read(note.path).decode()
+            assert "project:" not in text if head == "project: null" else head.replace("'", "") in text.replace("'", "")
+
+
+async def test_a_note_that_is_no_longer_true_is_replaced(sessions: Sessions, world: World):
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            old = await engine.append("Delivered parcels are kept for 90 days.", kind="decision", project="app")
+            model.say({
+                **PARCELS, "do": "replace", "of": old.id[-6:],
+                "text": "Delivered parcels are kept for 180 days (until 22 November 2026: 90).",
+            })  # fmt: skip
+            await finish(sessions, engine)
+            (note,) = [one for one in made(engine) if "180" in one.title]
+            assert (await engine.search("delivered parcels kept")).hits[0].id == note.id
+            assert old.id in [one.id for one in made(engine, NoteState.ARCHIVED)]
+
+
+@pytest.mark.parametrize(("quote", "is_over"), [("is the offer over", False), ("the flower offer is over", True)])
+async def test_what_the_person_says_is_over_ends(sessions: Sessions, world: World, quote: str, is_over: bool):
+    talk = line(1, "the flower offer is over, and nothing comes instead") + line(2, "ok", role="assistant")
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            old = await engine.append("Flowers are half price.", kind="fact", project="app")
+            model.say({"do": "end", "of": old.id[-6:], "quote": quote})
+            await finish(sessions, engine, talk)
+            assert (await found(engine, "flowers half price") == []) is is_over
+
+
+async def test_a_statement_may_rest_on_several_messages(sessions: Sessions, world: World):
+    talk = line(1, "the bakery closes at six.") + line(2, "ok", role="assistant") + line(3, "and opens at five.")
+    with reader() as model:
+        for other, count in (("and opens at five", 1), ("and opens at four", 0)):
+            quotes = ["the bakery closes at six", other]
+            model.say({**PARCELS, "text": "The bakery opens at five and closes at six.", "quote": quotes})
+            async with sessions.engine(**model.sections) as engine:
+                await finish(sessions, engine, talk, name=f"s-{count}")
+                notes = [body(world, one) for one in made(engine) if "opens at five and" in one.title]
+                assert len(notes) == 1 and notes[0].endswith("> the bakery closes at six\n> and opens at five")
+
+
+async def test_what_rules_made_of_the_session_is_judged(sessions: Sessions, world: World):
+    talk = (
+        line(1, "Never push to main.") + line(2, "I think we should go with DuckDB.") + line(3, "ok", role="assistant")
+    )
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            file = await sessions.capture(engine, talk)
+            (rule,), (proposal,) = made(engine), made(engine, NoteState.INBOX)
+            model.say(wrong=[rule.id[-6:]])
+            await engine.perform("emptied", {"session": "claude-code/s-1", "transcript": file})
+            await engine.run_job("reading")
+            assert f"{rule.id[-6:]} · 2026-11-22 · stored · of this session: Never push to main." in model.asked
+            assert made(engine) == [] and made(engine, NoteState.INBOX) == []
+            assert proposal.id in [one.id for one in made(engine, NoteState.DELETED)]
+            await engine.perform("restore", {"target": rule.id})
+            assert [one.id for one in made(engine)] == [rule.id]
+
+
+async def test_a_failure_loses_no_session(sessions: Sessions, world: World):
+    with serving(lambda _: (500, {}, {})) as broken:
+        model = Reader()
+        model.endpoint = broken
+        async with sessions.engine(**model.sections) as engine:
+            with pytest.raises(AssertionError):
+                await finish(sessions, engine, line(1, "Never push to main."))
+            assert len(made(engine)) == 1, "rules do without it"
+    (world.state / "reader.json").unlink()  # which still counts the pause after the failure
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            world.later(minutes=40)
+            assert (await engine.run_job("reading"))["about"].startswith("1 session read")
+
+
+async def test_nothing_older_than_the_choice_of_a_reader_is_read(sessions: Sessions, world: World):
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, TALK)
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            world.later(minutes=40)
+            await engine.run_job("reading")
+            assert model.endpoint.requests == []
+            more = line(10, "Never push to main.")
+            await finish(sessions, engine, TALK + more)
+            assert "Never push to main." in model.asked and "parcels" not in model.asked
+
+
+async def test_a_long_session_is_read_in_parts(sessions: Sessions, world: World):
+    talk = b"".join(
+        line(number, f"Shelf {number} holds the spare parts of the old machines. " + "Please look it up. " * 30)
+        for number in range(1, 30)
+    )
+    with reader() as model:
+        model.say(
+            {
+                **PARCELS,
+                "do": "propose",
+                "text": "Shelf 3 holds the spare parts of the old machines.",
+                "quote": "Shelf 3 holds the spare parts",
+            }
+        )
+        sections = model.sections
+        sections["summarizer"] = SummarizerConfig(endpoint=model.endpoint.address, timeout_s=60, prompt_tokens=2000)
+        async with sessions.engine(**sections) as engine:
+            await finish(sessions, engine, talk)
+            assert len(model.endpoint.requests) > 2
+            assert all(len(json.dumps(request)) < 14_000 for request in model.endpoint.requests)
+            assert len([one for one in made(engine, NoteState.INBOX) if "Shelf 3" in one.title]) == 1
