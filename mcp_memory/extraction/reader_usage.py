@@ -20,7 +20,8 @@ def reader_findings(reader: str, model: Summarizer | None) -> Sequence[Finding]:
     if not usage:
         return ()
     if usage.problem:
-        return [Finding("warning", f"{reader} can't read your sessions: {usage.problem}", OFF)]
+        remedy = f"see whether {reader} answers you, since you may have to log in; {OFF}"
+        return [Finding("warning", f"{reader} can't read your sessions: {usage.problem}", remedy)]
     return [Finding("info", f"{reader} reads your sessions; {describe_usage(usage)}", OFF)]
 
 

@@ -28,6 +28,8 @@ INSTRUCTIONS = "You answer one text with another, in exactly the form that it as
 _FURTHER_FOLDERS = ("~/.local/bin", "/opt/homebrew/bin", "/usr/local/bin")
 """Folders of programs that a daemon may lack, if a desktop application started it."""
 
+_COMMON_VARIABLES = ("NODE_EXTRA_CA_CERTS", "DBUS_SESSION_BUS_ADDRESS")
+"""A company's certificates, and the way to the keyring with a login."""
 _CLAUDE_VARIABLES = (
     *("ANTHROPIC_", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN"),
     *("CLAUDE_CODE_USE_", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_CLIENT_"),
@@ -131,7 +133,8 @@ def _plain(prompt: Prompt) -> bytes:
 
 def _environment(variables: tuple[str, ...]) -> dict[str, str]:
     """Return what a program sees: variables that start with one of these names, and none that mark a session in it."""
-    passed = {name: value for name, value in os.environ.items() if name.startswith((*variables, "NODE_EXTRA_CA_CERTS"))}
+    wanted = (*_COMMON_VARIABLES, *variables)
+    passed = {name: value for name, value in os.environ.items() if name.startswith(wanted)}
     folders = [os.environ.get("PATH", os.defpath), *map(os.path.expanduser, _FURTHER_FOLDERS)]
     return environment(os.environ, "") | passed | {"PATH": os.pathsep.join(folders)}
 

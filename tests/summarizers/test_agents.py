@@ -85,7 +85,7 @@ def test_a_program_sees_its_own_account_and_no_other(ask: Ask, monkeypatch: pyte
     others = {"MCP_MEMORY_STATE", "CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "GITHUB_TOKEN",
               "CODEX_SANDBOX", "CODEX_SESSION_ID", "GEMINI_CLI", "GEMINI_SANDBOX", "GEMINI_CLI_IDE_SERVER_PORT",
               "AZURE_KEY", "NODE_OPTIONS"}  # fmt: skip
-    common = {"HOME", "PATH", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"}
+    common = {"HOME", "PATH", "NODE_EXTRA_CA_CERTS", "DBUS_SESSION_BUS_ADDRESS", "HTTPS_PROXY"}
     known = {name for names in accounts.values() for name in names}
     for name in known | others | common - {"HOME", "PATH"}:
         monkeypatch.setenv(name, "1")
