@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,7 +174,7 @@ def test_a_home_without_clients_and_one_that_is_read_only(place: Place):
 
 
 @pytest.fixture
-def program(place: Place) -> Mapping[str, str]:
+def program(place: Place) -> Mapping[str, Any]:
     """The environment of a machine with Claude Code's program, which is never started."""
     program = place.home / "bin" / "claude"
     program.parent.mkdir(parents=True)
@@ -182,7 +183,7 @@ def program(place: Place) -> Mapping[str, str]:
     return {"PATH": f"{program.parent}:/usr/bin:/bin"}
 
 
-def test_a_language_model_reads_sessions_only_if_it_was_chosen(place: Place, program: Mapping[str, str]):
+def test_a_language_model_reads_sessions_only_if_it_was_chosen(place: Place, program: Mapping[str, Any]):
     config = place.home / ".config/mcp-memory/config.toml"
     for options in (("--yes",), ("--dry-run",), ()):
         said = place.run("setup", "--no-past", *options, **program).out
@@ -190,7 +191,12 @@ def test_a_language_model_reads_sessions_only_if_it_was_chosen(place: Place, pro
     assert not config.exists() and "reader" not in place.run("status", "--json").ok().json
     ran = answered(place, ["setup", "--no-past"], ["\n"], **program)
     said = " ".join(ran.out.split())
-    for told in ("your own Claude Code, with your account", "6,000 to 9,000 tokens", "At most 200 calls", "[none]: "):
+    for told in (
+        "a program of yours (Claude Code), with your account",
+        "6,000 to 9,000 tokens",
+        "At most 200 calls",
+        "[none]: ",
+    ):
         assert told in said, told
     assert 'off: reader = "none" under [extraction]' in said and ran.code == 0
     assert config.read_text() == '[extraction]\nreader = "none"\n'
@@ -198,7 +204,7 @@ def test_a_language_model_reads_sessions_only_if_it_was_chosen(place: Place, pro
     assert "none reads them, as you chose" in again.out and "[none]" not in again.out
 
 
-def test_the_chosen_reader_is_on_at_once_and_not_asked_about_again(place: Place, program: Mapping[str, str]):
+def test_the_chosen_reader_is_on_at_once_and_not_asked_about_again(place: Place, program: Mapping[str, Any]):
     config = place.home / ".config/mcp-memory/config.toml"
     config.parent.mkdir(parents=True)
     config.write_text("# mine\n[extraction]\nauto_accept = false  # careful\n")
@@ -211,7 +217,7 @@ def test_the_chosen_reader_is_on_at_once_and_not_asked_about_again(place: Place,
     assert place.run("setup", "--yes", "--no-past", "--json", **program).ok().json["reader"] == "claude"
 
 
-def test_a_configuration_that_cannot_be_changed_is_named(place: Place, program: Mapping[str, str]):
+def test_a_configuration_that_cannot_be_changed_is_named(place: Place, program: Mapping[str, Any]):
     config = place.home / ".config/mcp-memory/config.toml"
     config.parent.mkdir(parents=True)
     config.write_text("extraction = { auto_accept = false }\n")

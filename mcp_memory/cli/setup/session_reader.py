@@ -44,18 +44,20 @@ def offer_reader(dialogue: Dialogue, settings: Settings) -> None:
 
 def _explain(dialogue: Dialogue, settings: Settings, found: Sequence[str]) -> None:
     limits = settings.summarizer
-    titles = " or ".join(PROGRAMS[name] for name in found)
+    titles = ", ".join(PROGRAMS[name] for name in found)
     dialogue.say(
         "Rules alone find what you state outright. A language model also finds what follows from a conversation, and "
         "says it in a sentence that stands by itself; what it can't quote from the session is dropped."
     )
     dialogue.say(
-        f"It would be asked through your own {titles}, with your account and at your cost: once a session is over, it "
-        "gets the session's text and the notes nearest to it, both without secrets and private notes. It gets no tools."
+        f"It would be asked through a program of yours ({titles}), with your account and at your cost: once a session "
+        "is over, it gets the session's text and the notes nearest to it, without secrets and private notes, and no "
+        "tools."
     )
     dialogue.say(
         f"A session of 30 messages costs about {SESSION_TOKENS}. At most {limits.calls_a_day:,} calls and "
-        f"{limits.tokens_a_day:,} tokens a day, see [summarizer]. Past sessions aren't read."
+        f"{limits.tokens_a_day:,} tokens a day, see [summarizer]. Past sessions aren't read. To switch "
+        f"it off: {_setting(NONE)}"
     )
 
 
