@@ -95,6 +95,42 @@ async def test_words_that_say_so_end_it(world: World, words: str, question: str,
         )
 
 
+BY_A_DAY = {
+    "The contract must be out by Friday": "2026-11-27", "Our tax forms have to be filed by December 10th": "2026-12-10",
+    "We have to finish the migration by December 4th": "2026-12-04",
+    "I have to call the supplier on Thursday": "2026-11-26",
+    "On Monday I have to send the invoice to Lindqvist": "2026-11-23",
+    "You need to update the changelog by Friday": "2026-11-27",
+    "Bis Freitag muss der Vertrag raus": "2026-11-27", "Die Lohnabrechnung muss bis Freitag raus": "2026-11-27",
+    "Ich muss am Donnerstag den Lieferanten anrufen": "2026-11-26",
+    "Unsere Steuererklärung muss bis zum 10. Dezember beim Amt sein": "2026-12-10",
+    "El viernes tengo que enviar la factura": "2026-11-27", "Tengo que entregar el informe el miércoles": "2026-11-25",
+    "El contrato tiene que salir antes del viernes": "2026-11-27",
+    "Le contrat doit partir d'ici vendredi": "2026-11-27", "Vendredi il faut que j'envoie la facture": "2026-11-27",
+    "Je dois appeler le fournisseur jeudi": "2026-11-26",
+}  # fmt: skip
+NO_DUTIES = (
+    "Must the contract be out by Friday?", "The contract had to be out by Friday", "Every report must be out by Friday",
+    "The contract must be out by Friday if they sign", "The nightly backup must be done by 6am",
+    "Tom must send the contract by Friday", "The vendor has to deliver by Friday", "I have to work on Friday",
+    "On Monday I must tell Bo about the office.. or not", 'Petra wrote: "the contract must be out by Friday"',
+    "Do I have to send the report by Friday?",
+    "Muss der Vertrag bis Freitag raus?", "Der Vertrag musste bis Freitag raus", "Die Ware muss bis 18 Uhr raus sein",
+    "Der Kunde muss bis Freitag zahlen", "Jede Rechnung muss bis Freitag raus sein",
+    "Tengo que enviar facturas cada viernes", "El viernes tuve que enviar la factura",
+    "El cliente tiene que pagar antes del viernes", "¿Tengo que enviar la factura el viernes?",
+    "Le contrat devait partir vendredi", "Le client doit payer d'ici vendredi",
+    "Chaque vendredi je dois envoyer la facture", "Est-ce que le contrat doit partir d'ici vendredi ?",
+)  # fmt: skip
+
+
+async def test_a_duty_with_a_day_is_one_that_others_have_is_none(world: World) -> None:
+    async with world.engine() as engine:
+        await take(engine, [person(text, number) for number, text in enumerate((*BY_A_DAY, *NO_DUTIES))])
+        due = (await engine.perform("due", {}))["commitments"]
+        assert {one["title"]: one["due"] for one in due} == BY_A_DAY
+
+
 DUTIES = (
     "I must send the contract by Wednesday", "I need to send the quarterly report by Wednesday",
     "Remind me on Thursday to call the supplier", "Ich muss bis Donnerstag die Dienstpläne abgeben",
