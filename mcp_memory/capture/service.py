@@ -124,7 +124,7 @@ class CaptureService:
 
     async def preview(self, path: TranscriptPath) -> CaptureResult:
         """Report what `capture_next` would capture, and write nothing. Raises NotFound, Refused, StorageFailed."""
-        checkpoint = await in_thread(lambda: self.checkpoints.read(path.client, path.name), what="reading a checkpoint")
+        checkpoint = await in_thread(self.checkpoints.read, path.client, path.name, what="reading a checkpoint")
         total: CaptureResult | None = None
         while total is None or not total.at_end:
             read = partial(self._step, path, checkpoint)

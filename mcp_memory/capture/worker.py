@@ -178,7 +178,7 @@ class CaptureWorker:
                 self._followed.pop(path, None)
                 continue
             due, followed.due = followed.due, False
-            beside = await in_thread(partial(self.service.paths.list_sub_agents, path), what="looking for sub-agents")
+            beside = await in_thread(self.service.paths.list_sub_agents, path, what="looking for sub-agents")
             await self._attempt(path, followed, due=due or bool(beside))  # first, since it has the silences
             for sub_agent in beside:
                 await self._attempt(sub_agent, FollowedTranscript(due, 0.0), due=due)

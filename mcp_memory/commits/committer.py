@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -147,7 +146,7 @@ class Committer:
                 some = {path: pending[path] for path in paths[start : start + MOST_FILES]}
                 try:
                     made = await in_thread(
-                        partial(self._commit, some, deadline_s), deadline_s=deadline_s + 10, what="committing"
+                        self._commit, some, deadline_s, deadline_s=deadline_s + 10, what="committing"
                     )
                 except McpMemoryError as error:
                     self._waits(error)

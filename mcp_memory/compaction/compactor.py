@@ -155,7 +155,7 @@ class Compactor:
 
     async def _end(self, report: RunReport) -> RunReport:
         await in_thread(self._runs.journal.prune, what="tidying the journal")
-        await in_thread(partial(remove_vacant_topics, self._vault, self.root), what="removing folders")
+        await in_thread(remove_vacant_topics, self._vault, self.root, what="removing folders")
         if report.done or report.kept:
             await self._runs.record_run(report.run)
         return report

@@ -65,7 +65,7 @@ class PageRefresh:
         """Build and run a housekeeping job; an error doesn't end the run. Return whether anything was done."""
         try:
             tree, _ = await in_thread(self.view.read_tree, what="looking at the topics")
-            if entry := await in_thread(lambda: build(tree), deadline_s=JOB_S, what="looking at pages"):
+            if entry := await in_thread(build, tree, deadline_s=JOB_S, what="looking at pages"):
                 await self.runner.run_job(report.run, entry)
                 report.kept.append(entry.about)
                 return True

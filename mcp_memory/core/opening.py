@@ -83,11 +83,11 @@ async def open_core(config: EngineConfig, clock: Clock | None = None) -> Core:
     STORAGE.get(config.vault.storage)  # an unknown name leaves no trace in vault or state folder
     open_index = INDEXES.get(config.index.engine)
     with _naming_the_file(config.state):
-        await in_thread(lambda: make_state_private(config.state), deadline_s=30, what="opening the state folder")
+        await in_thread(make_state_private, config.state, deadline_s=30, what="opening the state folder")
         marker = await in_thread(
             lambda: open_marker(config.root, config.state / "vault.toml"), deadline_s=30, what="opening the vault"
         )
-        vault = await in_thread(lambda: open_vault(config, marker, now, zone), deadline_s=60, what="opening the vault")
+        vault = await in_thread(open_vault, config, marker, now, zone, deadline_s=60, what="opening the vault")
         index = await in_thread(lambda: open_index(config.state / "index"), deadline_s=60, what="opening the index")
     return make_core(config, vault, index, now)
 

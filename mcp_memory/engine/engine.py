@@ -93,7 +93,7 @@ class Engine:
 
     async def notes(self) -> list[NoteRecord]:
         """All active notes, by path."""
-        return await in_thread(lambda: list_active(self._core), deadline_s=30, what="listing notes")
+        return await in_thread(list_active, self._core, deadline_s=30, what="listing notes")
 
     def is_private(self, note: NoteRecord) -> bool:
         """Return whether lists that nobody asked for must not name the note."""

@@ -28,7 +28,7 @@ async def open_engine(
     Raises ConfigInvalid, StorageFailed or IndexUnavailable if the vault can't be opened."""
     core = await open_core(config, clock)
     try:
-        await in_thread(partial(_complete, core), deadline_s=60, what="opening the vault")
+        await in_thread(_complete, core, deadline_s=60, what="opening the vault")
         async with anyio.create_task_group() as tasks:
             await _start(core, tasks, watch=watch, progress=progress)
             try:

@@ -45,7 +45,7 @@ class GenerationBuilder:
         if self._loss.why:
             raise _missing_notes()
         embedding, dimension = (embedder.fingerprint, embedder.dimension) if embedder else ("", 0)
-        built = await in_thread(lambda: self._index.begin(wanted, embedding, dimension), what="beginning a generation")
+        built = await in_thread(self._index.begin, wanted, embedding, dimension, what="beginning a generation")
         await self._writer.write_to(built)
         await self.fill(built)
         if embedder and active.embedding:

@@ -96,9 +96,7 @@ class Reconciler:
         with self._health.progress.tracking(READING, len(to_read), at_least=BATCH_FILES) as done:
             changed = await self._writer.read_and_write(to_read, known, done)
         arrived = [now.etag for path, now in self._writer.indexed_files.items() if path not in known]
-        gone = await in_thread(
-            lambda: self._loss.removable(listing, gone, known, arrived), what="looking for what vanished"
-        )
+        gone = await in_thread(self._loss.removable, listing, gone, known, arrived, what="looking for what vanished")
         if changed or gone:
             now, away = self._writer.indexed_files, gone
             record = partial(record_disk_changes, self._vault, self._index, known, now, to_read, away, start)

@@ -105,7 +105,7 @@ class IndexWriter:
         try:
             if len(file.text) > SHORT_CHARS:
                 for _ in range(TRIES):
-                    cut = await in_thread(lambda: self._cut(file), what="cutting a note into chunks")
+                    cut = await in_thread(self._cut, file, what="cutting a note into chunks")
                     if cut is None:
                         break
                     if (complete := await self._put(file, cut)) is not None:
@@ -271,7 +271,7 @@ class IndexWriter:
         """Make this generation active, and write to no other."""
         async with self.lock:
             active = self.generation.number
-            await in_thread(lambda: self._index.activate(built.number, active), what="activating a generation")
+            await in_thread(self._index.activate, built.number, active, what="activating a generation")
             self._targets = [replace(built, active=True)]
 
     # -- below -------------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class IndexWriter:
     async def _follow(self, changed: Sequence[NoteRecord]) -> None:
         """Index the notes again that these notes replaced, if their state has changed."""
         outdated = self._preparer.outdated
-        for file in await in_thread(lambda: outdated(changed, self._index), what="looking at older notes"):
+        for file in await in_thread(outdated, changed, self._index, what="looking at older notes"):
             await self.index_note(file)
 
     def _tell(self, paths: Sequence[NotePath]) -> None:

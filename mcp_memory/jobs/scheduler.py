@@ -127,7 +127,7 @@ class Scheduler:
     async def answer(self, action: str, name: str | None, limit: int) -> dict[str, Any]:
         """Answer `mcp-memory jobs`. Raises NotFound, Busy, StorageFailed, InvalidInput for an unknown action."""
         if action == "log":
-            return {"runs": await in_thread(lambda: self.journal.read_runs(name, limit), what="reading the runs")}
+            return {"runs": await in_thread(self.journal.read_runs, name, limit, what="reading the runs")}
         if action == "run":
             return {"runs": [await self.run_now(name or "")]}
         if action in {"pause", "resume"}:

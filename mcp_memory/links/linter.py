@@ -50,7 +50,7 @@ class Linter:
         notes, findings = await in_thread(self._look, what="checking links", deadline_s=LINT_S)
         read = partial(self._steps, [one for one in findings if one.repair], personal=personal)
         steps, left = await in_thread(read, what="reading notes", deadline_s=LINT_S)
-        alone = await in_thread(partial(self._orphans, notes), what="looking for orphans", deadline_s=LINT_S)
+        alone = await in_thread(self._orphans, notes, what="looking for orphans", deadline_s=LINT_S)
         answer: dict[str, Any] = {
             "notes": len(notes),
             "found": [_payload(one, left.get(one.at.source, "")) for one in findings],

@@ -175,7 +175,7 @@ class RecallAnswerer:
         bars = PromptBars(phase, filters.project)
         ranked, told = await self._own_for_prompt(prompt, filters, most, bars)
         others = replace(filters, foreign=True)
-        if await in_thread(lambda: self.index.count_chunks(others), deadline_s=LOOK_S, what="looking for imports"):
+        if await in_thread(self.index.count_chunks, others, deadline_s=LOOK_S, what="looking for imports"):
             foreign = await self.searcher.rank(prompt, filters=others, limit=most, is_prompt=True)
             ranked, told = with_foreign(prompt, bars, ranked, told, foreign)
         higher = PromptBars(replace(phase, least_relevance=LIKELY), filters.project)
@@ -203,7 +203,7 @@ class RecallAnswerer:
         """Return notes verbatim, or their lines `"10-20"`, and the nearest linked notes; a path with an entry hash
         selects that log entry. `project`: the reader's project."""
         excerpts, links, remarks = await in_thread(
-            lambda: self.reader.excerpts(paths, lines, project), deadline_s=READ_DEADLINE_S, what="reading notes"
+            self.reader.excerpts, paths, lines, project, deadline_s=READ_DEADLINE_S, what="reading notes"
         )
         frame = self._frame("notes", budget_tokens, remarks)
         assembly = fit(excerpts, frame.room(budget_tokens))
@@ -221,7 +221,7 @@ class RecallAnswerer:
     ) -> RecalledText:
         """Return the notes that every session should know: see `SessionStart`. With `usual_tokens`, the start that a
         session gets unasked."""
-        frame = await in_thread(lambda: self._start_frame(budget_tokens), deadline_s=READ_DEADLINE_S, what="reading")
+        frame = await in_thread(self._start_frame, budget_tokens, deadline_s=READ_DEADLINE_S, what="reading")
         usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
         read = partial(self._session_start(filters).text, frame.room(budget_tokens), uses, usual)
         return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes"))

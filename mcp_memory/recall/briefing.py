@@ -89,7 +89,7 @@ class Briefer:
         DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
-            await in_thread(partial(self.seen.reset, session), deadline_s=LOOK_S, what="forgetting what was shown")
+            await in_thread(self.seen.reset, session, deadline_s=LOOK_S, what="forgetting what was shown")
             self.updates.begin(session)
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
@@ -107,7 +107,7 @@ class Briefer:
             uses = await in_thread(self.log.uses.read, deadline_s=LOOK_S, what="reading uses")
             rooms = max(budget - told, budget // 2), max(usual - told, usual // 2)
             recalled = await self.answerer.start(wanted, rooms[0], uses, rooms[1])
-            passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
+            passages, notes = await in_thread(self._quoted, recalled, deadline_s=LOOK_S, what="looking it up")
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(told, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             for line in lines:
@@ -118,7 +118,7 @@ class Briefer:
         # after the deadline, so that an answer that comes too late hasn't announced anything; an agent that asks
         # outside of its hooks doesn't tell its person
         if named and current_caller().is_person:
-            await in_thread(partial(self.announcements.mark, named), deadline_s=LOOK_S, what="noting the news")
+            await in_thread(self.announcements.mark, named, deadline_s=LOOK_S, what="noting the news")
         return replace(briefing, stored=stored if for_person else "")
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
@@ -126,7 +126,7 @@ class Briefer:
         self.model.preload()
         with _within(deadline_s):
             recalled = await self._orders(project)
-            quoted, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
+            quoted, notes = await in_thread(self._quoted, recalled, deadline_s=LOOK_S, what="looking it up")
             return await self._briefing(session, project, replace(recalled, passages=tuple(quoted)), (), notes)
 
     async def due(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
@@ -209,7 +209,7 @@ class Briefer:
 
     async def reset(self, session: str, *, ended: bool = False) -> None:
         """Forget what the session has seen and said: its context is empty, or it `ended`."""
-        await in_thread(partial(self.seen.reset, session), deadline_s=LOOK_S, what="forgetting what was shown")
+        await in_thread(self.seen.reset, session, deadline_s=LOOK_S, what="forgetting what was shown")
         forget = partial(self.own_words.forget, session, ended=ended)
         await in_thread(forget, deadline_s=LOOK_S, what="forgetting what was said")
 
@@ -248,7 +248,7 @@ class Briefer:
                 heard.append(one)
         marks = [mark for one in heard for mark in one.marks]
         if marks:
-            await in_thread(lambda: self.seen.add(session, marks), deadline_s=LOOK_S, what="noting what was shown")
+            await in_thread(self.seen.add, session, marks, deadline_s=LOOK_S, what="noting what was shown")
         return recalled, [note for one in heard for note in one.notes]
 
     async def _with_pointers(self, session: str, recalled: RecalledText, budget_tokens: int) -> RecalledText:

@@ -103,16 +103,16 @@ class JobRunner:
         """Undo a run's jobs, latest first, and hold background runs. The report names files that have changed since;
         they stay. Raises NotFound, Refused for notes that a later run has moved, StorageFailed."""
         report = RunReport(run)
-        entries = await in_thread(partial(self.journal.read_run, run), what="reading the journal")
-        await in_thread(partial(self._check_latest, run, entries), what="reading the journal")
+        entries = await in_thread(self.journal.read_run, run, what="reading the journal")
+        await in_thread(self._check_latest, run, entries, what="reading the journal")
         await in_thread(self.journal.hold, what="the journal")
         pages = pages_restored(step for entry in entries for step in entry.steps)
         for entry in reversed([job for job in entries if job.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED}]):
             report.left += await self._undo_job(run, entry, pages)
-            await in_thread(partial(self.journal.end_job, run, entry.key, JobOutcome.UNDONE), what="the journal")
+            await in_thread(self.journal.end_job, run, entry.key, JobOutcome.UNDONE, what="the journal")
             report.done.append(entry.about)
         entered = {folder for entry in entries for folder in folders_entered(entry)}
-        await in_thread(partial(remove_empty_folders, self.vault, entered), what="removing folders")
+        await in_thread(remove_empty_folders, self.vault, entered, what="removing folders")
         return report
 
     def _check_latest(self, run: str, entries: Sequence[JobEntry]) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
-from functools import partial
 from typing import Protocol
 
 from mcp_memory.errors import Refused
@@ -97,7 +96,7 @@ class JournaledRuns:
 
         Raises NotFound, Busy, Refused for notes that a later run has moved, and the errors of `relocate`."""
         for runs in self.others:
-            if await in_thread(partial(runs.undoable, {run}), what="reading the journal"):
+            if await in_thread(runs.undoable, {run}, what="reading the journal"):
                 return await runs.undo(run)
         async with self.in_foreground():
             await self.check_ready()
@@ -134,7 +133,7 @@ class JournaledRuns:
 
     async def record_run(self, run: str) -> None:
         """Record a run as the last run that changed anything."""
-        self.progress.record_run(run, await in_thread(lambda: self.journal.read_run(run), what="reading the journal"))
+        self.progress.record_run(run, await in_thread(self.journal.read_run, run, what="reading the journal"))
 
     async def check_ready(self) -> None:
         """Sweep. Raises Refused for a read-only vault, and while a loss of files isn't confirmed."""
@@ -158,7 +157,7 @@ class JournaledRuns:
             place = step.target if isinstance(step, MoveStep) else step.path
             entry = JobEntry(about, [step])
             try:
-                entry, links = await in_thread(partial(self.links.follow_moves, entry), what="looking for links")
+                entry, links = await in_thread(self.links.follow_moves, entry, what="looking for links")
                 await self.runner.run_job(report.run, entry)
             except SKIPPED_ERRORS as error:
                 report.left.append(error.message)

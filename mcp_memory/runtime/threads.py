@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from math import inf
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import anyio
 import anyio.to_thread
@@ -16,6 +16,7 @@ import anyio.to_thread
 from mcp_memory.errors import DeadlineExceeded
 
 T = TypeVar("T")
+Given = TypeVarTuple("Given")
 
 LOOK_DEADLINE_S = 30.0  # for a read that someone waits for
 LONG_S = 120.0  # for work on a whole vault or index
@@ -34,9 +35,13 @@ def _wait_for_work() -> None:
 
 
 async def in_thread(
-    work: Callable[[], T], *, what: str, deadline_s: float = LONG_S, limiter: anyio.CapacityLimiter | None = None
+    work: Callable[[*Given], T],
+    *given: *Given,
+    what: str,
+    deadline_s: float = LONG_S,
+    limiter: anyio.CapacityLimiter | None = None,
 ) -> T:
-    """Return the result of `work()`, run in a worker thread.
+    """Return the result of `work(*given)`, run in a worker thread.
 
     Raises DeadlineExceeded after `deadline_s`, with `what` as the work's name. The thread then runs on, since no thread
     can be stopped, and its result is dropped. It keeps its place in `limiter` until it ends, so hanging work cannot
@@ -47,7 +52,7 @@ async def in_thread(
         await limiter.acquire_on_behalf_of(place)
         try:
             return await anyio.to_thread.run_sync(
-                lambda: place.work(work), abandon_on_cancel=True, limiter=anyio.CapacityLimiter(inf)
+                lambda: place.work(work, *given), abandon_on_cancel=True, limiter=anyio.CapacityLimiter(inf)
             )
         finally:
             place.leave()
@@ -131,7 +136,7 @@ class _Place:
         self._busy = False
         self._left = False
 
-    def work(self, work: Callable[[], T]) -> T:
+    def work(self, work: Callable[[*Given], T], *given: *Given) -> T:
         """Do the work, in the thread."""
         with self._lock:
             if self._left:
@@ -139,7 +144,7 @@ class _Place:
             self._busy = True
         _under_way.add(self)
         try:
-            return work()
+            return work(*given)
         finally:
             with _ended:
                 _under_way.discard(self)

@@ -50,9 +50,7 @@ class SessionSummaries:
 
     async def run(self, turn: JobTurn) -> JobReport | None:
         """Summarize the sessions that are due, longest idle first. Raises StorageFailed, IndexUnavailable."""
-        due = await in_thread(
-            lambda: self.finished.due(self._quotes_forgotten), deadline_s=STEP_S, what="looking at sessions"
-        )
+        due = await in_thread(self.finished.due, self._quotes_forgotten, deadline_s=STEP_S, what="looking at sessions")
         written: list[NotePath] = []
         for checkpoint in due[:MOST_SESSIONS]:
             await turn.lull(lambda: False)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,7 @@ def build(core: Core) -> Feature:
         return {"notes": list(map(note_facts, found)), "next": further}
 
     async def remember_taught(request: TaughtRequest) -> Payload:
-        await in_thread(partial(taught.add, Path(request.file)), what="remembering the file")
+        await in_thread(taught.add, Path(request.file), what="remembering the file")
         return {}
 
     return Feature(

@@ -67,11 +67,11 @@ class Eraser:
         PreconditionFailed if another program writes to the file. Part of the erasure may then be done, and the same
         call does the rest."""
         planned = await self.plan(path, entry)
-        note = await in_thread(lambda: self._look_at(path, entry), what="looking at the note")
+        note = await in_thread(self._look_at, path, entry, what="looking at the note")
         for copies in self._copies:
             for candidate in await in_thread(lambda copies=copies: copies.waiting(note), what="looking for candidates"):
                 await self.erase(candidate, None)
-        erased = await in_thread(lambda: self._erase(note), what="erasing")
+        erased = await in_thread(self._erase, note, what="erasing")
         await in_thread(lambda: self._index.put_conflicts(dict.fromkeys(erased), ()), what="cleaning the index")
         for file in erased:
             if await in_thread(lambda file=file: self._vault.is_gone(file), deadline_s=30, what="looking at the file"):

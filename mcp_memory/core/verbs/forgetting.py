@@ -62,7 +62,7 @@ async def restore(core: Core, request: RestoreRequest) -> NoteRecord:
     async def change(places: Sequence[Place]) -> NoteRecord:
         path, entry = places[0]
         by = current_caller()
-        note = (await in_thread(lambda: core.vault.read(path), what="reading the note")).record
+        note = (await in_thread(core.vault.read, path, what="reading the note")).record
         target = core.vault.layout.before_archive(path)
         if entry or target is None or note.state is NoteState.DELETED:
             return await forget_note(core, path, entry, restore=True, by=by)
@@ -84,7 +84,7 @@ async def _move_from_archive(core: Core, note: NoteRecord, target: NotePath, by:
     report = await core.runs.relocate([MoveStep(note.id, note.path, target)], "moved out of _archive/")
     if report.left:
         raise Refused(report.left[0], hint="it stays in _archive/")
-    file = await in_thread(lambda: core.vault.read(target), what="reading the note")
+    file = await in_thread(core.vault.read, target, what="reading the note")
     for feature in core.features:
         if feature.left_archive:
             await feature.left_archive(file)

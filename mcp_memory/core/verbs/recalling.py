@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import RecallRequest
@@ -106,7 +105,7 @@ async def check_visible(core: Core, project: str | None, targets: Sequence[str])
         return
     for target in targets:
         path, _ = await core.search.lookup.find(target)
-        note = await in_thread(partial(core.index.note, path), deadline_s=10, what="looking for the note")
+        note = await in_thread(core.index.note, path, deadline_s=10, what="looking for the note")
         if note is None or note.project != project:
             raise NotFound("no such note in this conversation", hint="memory_search finds this conversation's notes")
 

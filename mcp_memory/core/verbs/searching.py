@@ -62,7 +62,7 @@ async def _with_successors(core: Core, result: SearchResult) -> SearchResult:
     superseded = {hit.id: hit for hit in result.hits if hit.status == "superseded"}
     if not superseded:
         return result
-    heads = await in_thread(lambda: core.vault.chains.heads(superseded), what="reading chains")
+    heads = await in_thread(core.vault.chains.heads, superseded, what="reading chains")
     hits = [replace(hit, superseded_by=heads.get(hit.id)) if hit.id in superseded else hit for hit in result.hits]
     return replace(result, hits=tuple(hits))
 

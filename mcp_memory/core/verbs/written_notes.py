@@ -39,7 +39,7 @@ async def index_change(core: Core, stored: WriteResult, until: float) -> str:
             complete = await core.indexing.writer.index_note(stored.file)
             if stored.replaced:
                 old = stored.replaced.record.path
-                file = await in_thread(lambda: core.vault.read(old), deadline_s=10, what="reading")
+                file = await in_thread(core.vault.read, old, deadline_s=10, what="reading")
                 await core.indexing.writer.index_note(file)
     except (McpMemoryError, TimeoutError) as error:
         put_off(core, path, error)

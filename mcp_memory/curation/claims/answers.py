@@ -163,7 +163,7 @@ class ClaimOperations:
 
     async def waiting(self) -> Sequence[ReviewItem]:
         """Return the uncertain claims."""
-        unsure = await in_thread(lambda: find_unsure(self._answers.base), deadline_s=CLAIMS_S, what="reading claims")
+        unsure = await in_thread(find_unsure, self._answers.base, deadline_s=CLAIMS_S, what="reading claims")
         return list(map(_item, unsure))
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:

@@ -103,7 +103,7 @@ class Archivist:
             return [self._item(note, why) for note, why in found]
 
         found = await self._find()
-        return await in_thread(lambda: describe(found), what="reading what is over")
+        return await in_thread(describe, found, what="reading what is over")
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
         """Move outdated notes to `_archive/` as a single run, and propose their lessons. Notes that had to stay are

@@ -102,7 +102,7 @@ class Dreamer:
             if status:
                 gone.add((line.id, line.box, line.text))
                 changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
-        find = in_thread(lambda: self.sources.find(backfill, known), what="reading logs", deadline_s=1800)
+        find = in_thread(self.sources.find, backfill, known, what="reading logs", deadline_s=1800)
         found, report.seen = await find
         if backfill and stage:
             staged = {one.id: _facts(one, "short-term") for one in found if not one.recalled and one.id not in known}
@@ -135,7 +135,7 @@ class Dreamer:
                 return with_proposals(without(page, done_by_now), [*waiting, *leaving], told)
 
             edit = edited if report.proposed or gone else None
-            await in_thread(lambda: self.files.write(report.run, was, edit, changed, done), what="writing")
+            await in_thread(self.files.write, report.run, was, edit, changed, done, what="writing")
         return report
 
     async def waiting(self) -> list[ReviewItem]:
@@ -163,7 +163,7 @@ class Dreamer:
         Raises NotFound, PreconditionFailed, StorageFailed."""
         async with self._lock:
             ticked = partial(with_box, proposal=proposal.removeprefix(PROPOSED), box=box, text=text)
-            await in_thread(lambda: self.files.edit(DREAMS, ticked), what="writing DREAMS.md")
+            await in_thread(self.files.edit, DREAMS, ticked, what="writing DREAMS.md")
 
     def undoable(self, among: Collection[str]) -> set[str]:
         """Return those of these runs whose journals are kept."""
@@ -177,11 +177,11 @@ class Dreamer:
 
     async def _undo(self, run: str) -> RunReport:
         report = RunReport(run)
-        journal, later = await in_thread(lambda: self.files.read_run(run), what="reading the run")
+        journal, later = await in_thread(self.files.read_run, run, what="reading the run")
         for one in later:
             report.left += (await self._undo(one)).left
         before, after = journal["files"].pop(MEMORY, (None, None))
-        is_untouched = await in_thread(lambda: self.files.is_memory_of(run, after), what="reading MEMORY.md")
+        is_untouched = await in_thread(self.files.is_memory_of, run, after, what="reading MEMORY.md")
         with acting(Caller(DREAM, undoes=run)):
             kept = await in_thread(lambda: self.files.put_back(journal["files"]), what="writing")
             report.left += [f"{path} was changed since and stays" for path in kept]
@@ -195,8 +195,8 @@ class Dreamer:
                 except SKIPPED_ERRORS as error:  # you have changed or forgotten the entry
                     report.left.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
             if is_untouched and before != after:  # otherwise the file also contains changes of later runs or of others
-                await in_thread(lambda: self.files.put_memory_back(before, after), what="writing MEMORY.md")
-        await in_thread(lambda: self.files.remove_run(run), what="removing the run")
+                await in_thread(self.files.put_memory_back, before, after, what="writing MEMORY.md")
+        await in_thread(self.files.remove_run, run, what="removing the run")
         report.done.append(f"the dream {run}")
         return report
 

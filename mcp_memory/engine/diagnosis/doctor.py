@@ -34,7 +34,7 @@ def examine(core: Core) -> list[Finding]:
 async def fix(core: Core) -> list[str]:
     """Add entries again that an older version of their file overwrote, and rebuild what is derived if it was at fault.
     One line for each thing that was done."""
-    facts = await in_thread(lambda: _facts(core), deadline_s=EXAMINATION_S, what="the examination")
+    facts = await in_thread(_facts, core, deadline_s=EXAMINATION_S, what="the examination")
     done: list[str] = []
     if overwritten := [entry.id for entry in facts.lost if entry.why == "overwritten"]:
         recovered = await recover(core, overwritten)

@@ -87,7 +87,7 @@ async def update(core: Core, request: UpdateRequest) -> Payload:
 
     async def described(places: Sequence[Place]) -> Payload:
         path, entry = places[0]
-        text, etag = await in_thread(lambda: read(path, entry), deadline_s=LOOK_DEADLINE_S, what="reading the note")
+        text, etag = await in_thread(read, path, entry, deadline_s=LOOK_DEADLINE_S, what="reading the note")
         return {"path": path, "entry": entry, "etag": etag, "text": text}
 
     return await core.search.lookup.reach([request.target], described)
@@ -184,7 +184,7 @@ async def stats(core: Core, request: StatsRequest) -> Payload:
 
         async def describe(places: Sequence[Place]) -> Payload:
             path, entry = places[0]
-            return await in_thread(partial(describe_use, core, path, entry), what="looking up its use")
+            return await in_thread(describe_use, core, path, entry, what="looking up its use")
 
         return await core.search.lookup.reach([request.target], describe)
 

@@ -67,7 +67,7 @@ async def accept(core: Core, _: NoArguments) -> Payload:
 
 
 async def doctor(core: Core, _: NoArguments) -> Payload:
-    findings = await in_thread(lambda: examine(core), deadline_s=LOOK_DEADLINE_S, what="the examination")
+    findings = await in_thread(examine, core, deadline_s=LOOK_DEADLINE_S, what="the examination")
     if items := (await waiting(core, WaitingRequest()))["open"]:
         findings.append(Finding("info", f"{counted(items, 'item')} waiting for your decision", "mcp-memory review"))
     return {"findings": list(map(asdict, findings))}
@@ -83,5 +83,5 @@ async def recover_entries(core: Core, request: RecoverRequest) -> Payload:
 
 
 async def status(core: Core, _: NoArguments) -> Payload:
-    facts = await in_thread(lambda: describe_vault(core), deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    facts = await in_thread(describe_vault, core, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
     return {**facts, "capture": core.background.capture.status()}
