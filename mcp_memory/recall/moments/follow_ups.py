@@ -4,10 +4,9 @@ Measured on 12 questions whose topic stands only in the answer: with the answer,
 of 4, whether the answer has one sentence or ten. Of 18 questions of four other people in four languages, 16 get it
 instead of 8. Prompts such as "thanks" get nothing, as before."""
 
-import re
-
 from mcp_memory.recall.moments import WORD_SETS
 from mcp_memory.text.language.clauses import is_question
+from mcp_memory.text.language.sentences import quick_sentences
 from mcp_memory.text.language.terms import words
 
 MOST_WORDS = 8
@@ -22,8 +21,6 @@ UNLIKELY = -2.0
 """The log-odds that a question needs memory, at or below which it must point back: "what's a mutex?" has −3.1, "what's
 the right path?" −.7."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-
 
 def with_answer(prompt: str, answer: str, wanting: float | None) -> list[str]:
     """Return the prompt behind each of the last sentences of the answer, the latest first; none for a prompt that
@@ -32,13 +29,13 @@ def with_answer(prompt: str, answer: str, wanting: float | None) -> list[str]:
     if not 0 < len(said) <= MOST_WORDS or not _asks(prompt) or wanting is None:
         return []
     points_back = said[0] in WORD_SETS["links"] or not WORD_SETS["pointing"].isdisjoint(said)
-    told = [sentence for sentence in _SENTENCE_END.split(answer) if len(sentence.split()) >= FEWEST_WORDS]
+    told = [sentence for sentence in quick_sentences(answer) if len(sentence.split()) >= FEWEST_WORDS]
     latest = told[: -LAST_SENTENCES - 1 : -1] if points_back or wanting > UNLIKELY else []
     return [f"{sentence[-SENTENCE_CHARS:]}\n{prompt}" for sentence in latest]
 
 
 def _asks(prompt: str) -> bool:
     """Return whether the last sentence is a question, with or without a question mark."""
-    last = _SENTENCE_END.split(prompt.strip())[-1]
+    last = quick_sentences(prompt.strip())[-1]
     begun = next((word for word in words(last) if word not in WORD_SETS["links"]), "")
     return is_question(last) or begun in WORD_SETS["asking"]

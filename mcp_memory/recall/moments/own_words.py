@@ -5,12 +5,12 @@ them."""
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
-
-import numpy as np
-from numpy.typing import NDArray
+from sys import intern
+from typing import NamedTuple
 
 from mcp_memory.capture.readers.message import Role
 from mcp_memory.capture.session_tail import SessionTail
@@ -22,17 +22,18 @@ from mcp_memory.recall.moments.persons_orders import is_curated
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.language.denials import ADVISES_AGAINST, DENIES, FORBIDS
 from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.sentences import quick_sentences
 from mcp_memory.text.language.terms import STOP_WORDS, words
 from mcp_memory.text.language.word_overlap import REPEATED
 from mcp_memory.vault.ownership import PERSONS_SOURCES
 from mcp_memory.vault.succession.entry_marks import note_of
 
 MOST_SESSIONS = 30
-MOST_WORDS = 100_000
-"""The most words of a session, the latest, at 8 bytes each: some thousand messages."""
+MOST_SENTENCES = 10_000
+"""The most sentences of a session; beyond them, the older half is dropped."""
 
-MOST_PLACES = 200
-"""The most places, the latest, that are compared with a text."""
+MOST_PLACES = 500
+"""The most places of a text's rarest word, the latest, that are compared with the text."""
 
 MOST_CHARS = 20_000
 """The most characters of a message that are read; longer messages are pasted documents."""
@@ -40,10 +41,6 @@ MOST_CHARS = 20_000
 FEWEST_WORDS, WORD_CHARS = 3, 3
 """The fewest telling words by which a passage is recognized, and their fewest letters."""
 
-_SENTENCE_BITS, _POSITION_BITS = 20, 12
-_LAST_POSITION = (1 << _POSITION_BITS) - 1
-_HASH = (1 << 31) - 1
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 """A date that a note states in place of the words that were said, such as "tomorrow"."""
 _DENIES = (ADVISES_AGAINST, DENIES, EXCEPT)
@@ -52,37 +49,36 @@ _BEHIND_CHARS = 60
 log = logging.getLogger(__name__)
 
 
-def _no_places() -> NDArray[np.uint64]:
-    return np.empty(0, np.uint64)
+class SaidSentence(NamedTuple):
+    """The telling words of a sentence, in order, and the marks of what it denies."""
+
+    words: Sequence[str]
+    denied: Set[str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class SaidSentences:
-    """The telling words of sentences, immutable. Each place of a word is one number: the word's hash, the sentence, and
-    the position in the message, in order."""
+    """The sentences of a session. They are added by one thread, while others may ask."""
 
-    places: NDArray[np.uint64] = field(default_factory=_no_places)
-    count: int = 0
+    def __init__(self, sentences: Iterable[SaidSentence] = ()) -> None:
+        self._sentences: list[SaidSentence] = []
+        self._places = defaultdict[str, list[int]](list)
+        for sentence in sentences:
+            self._add(sentence)
 
     def with_messages(self, messages: Iterable[Sequence[str]]) -> "SaidSentences":
-        """Add messages, each as its sentences. Of all, the latest `MOST_WORDS` words are kept."""
-        new, sentence = list[int](), self.count
+        """Add messages, each as its sentences. Return the same sentences, or the latest if there are too many."""
         for message in messages:
-            position = 0
-            sentence += 1  # the last sentence of a message and the first of the next aren't neighbors
+            self._add(SaidSentence((), frozenset()))  # messages aren't neighbors
             for text in message:
-                sentence += 1
-                for word in _telling(text):
-                    position = min(position + 1, _LAST_POSITION)
-                    new.append(_key(word, sentence) | position)
-                new += [_key(denied, sentence) for denied in _denied(text)]
-        if not new:
+                self._add(SaidSentence(tuple(map(intern, _telling(text))), frozenset(_denied(text))))
+        if len(self._sentences) <= MOST_SENTENCES:
             return self
-        places = np.sort(np.concatenate([self.places, np.array(new, np.uint64)]))
-        if len(places) > MOST_WORDS:
-            numbers = places >> _POSITION_BITS & (1 << _SENTENCE_BITS) - 1
-            places = places[numbers > np.sort(numbers)[-MOST_WORDS]]
-        return SaidSentences(places, sentence)
+        return SaidSentences(self._sentences[-MOST_SENTENCES // 2 :])
+
+    def _add(self, sentence: SaidSentence) -> None:
+        for word in {*sentence.words}:
+            self._places[word].append(len(self._sentences))
+        self._sentences.append(sentence)
 
     def say(self, text: str) -> bool:
         """Return whether a sentence, or two neighboring ones, say a text. They need most of its telling words, with the
@@ -91,36 +87,26 @@ class SaidSentences:
         if len(telling) < FEWEST_WORDS:
             return False
         needed = {telling[0], telling[-1], *_exact(text)}
-        common, *others = sorted((self._sentences(word) for word in needed), key=len)
-        common = _pairs(common)
-        for sentences in others:
-            if not len(common):
-                return False
-            common = np.intersect1d(common, _pairs(sentences), assume_unique=True)
-        denied = set(_denied(text))
-        return any(self._says(pair, telling, denied) for pair in reversed(common[-MOST_PLACES:].tolist()))
+        rarest = min((self._places.get(word, []) for word in needed), key=len)
+        latest = dict.fromkeys(place + step for place in rarest[: -MOST_PLACES - 1 : -1] for step in (1, 0))
+        denied = {*_denied(text)}
+        return any(self._says(place, telling, needed, denied) for place in latest)
 
-    def _says(self, pair: int, telling: Sequence[str], denied: set[str]) -> bool:
-        found = [self._positions(word, pair) for word in telling]
-        if sum(map(bool, found)) < REPEATED * len(telling):
+    def _says(self, place: int, telling: Sequence[str], needed: Set[str], denied: Set[str]) -> bool:
+        """Return whether the sentence at this place, with the one before it, says a text."""
+        pair = self._sentences[max(0, place - 1) : place + 1]
+        words = [word for sentence in pair for word in sentence.words]
+        known = {*words}
+        if not needed <= known or sum(word in known for word in telling) < REPEATED * len(telling):
             return False
-        if any(bool(self._positions(no, pair)) != (no in denied) for no in map(_not, ["", *telling])):
+        denials = set[str]().union(*(sentence.denied for sentence in pair))
+        if (denials ^ denied) & {*map(_not, ["", *telling])}:
             return False
+        gaps = {*zip(words, words[2:], strict=False)}
         return not any(
-            not here and {at + 2 for at in before} & set(after)  # another word stands in its place
-            for before, here, after in zip(found, found[1:], found[2:], strict=False)
+            word not in known and (before, after) in gaps  # another word stands in its place
+            for before, word, after in zip(telling, telling[1:], telling[2:], strict=False)
         )
-
-    def _sentences(self, word: str) -> NDArray[np.uint64]:
-        """Return the numbers of the sentences that have the word, once for each of its places."""
-        first, end = np.searchsorted(self.places, np.array([_key(word, 0), _key(word, 0) + (1 << 32)], np.uint64))
-        numbers = self.places[first:end] >> _POSITION_BITS & (1 << _SENTENCE_BITS) - 1
-        return numbers.astype(np.uint64, copy=False)
-
-    def _positions(self, word: str, pair: int) -> list[int]:
-        bounds = np.array([_key(word, pair - 1), _key(word, pair + 1)], np.uint64)
-        first, end = np.searchsorted(self.places, bounds)
-        return (self.places[first:end] & _LAST_POSITION).tolist() if first < end else []
 
 
 @dataclass(slots=True)
@@ -153,14 +139,14 @@ class OwnWords:
         it: to speak of what it forbids comes before doing it. The test reads nothing."""
         known = self._session(session)
         _read(known)
-        said = known.said.with_messages([_stated(prompt)])
+        said, asking = known.said, SaidSentences().with_messages([_stated(prompt)])
         stored, emptied_at, answers = known.stored, known.emptied_at, dict[int, bool]()
 
         def is_own(passage: Passage) -> bool:
             if passage.chunk_id not in answers:
                 text = _DAY.sub("", passage.chunk.text)
                 forbids = is_curated(passage) or FORBIDS.search(text)
-                was_said = _states(stored, text) or (not forbids and said.say(text))
+                was_said = _states(stored, text) or (not forbids and (said.say(text) or asking.say(text)))
                 answers[passage.chunk_id] = _was_stored_by(session, passage, emptied_at) or was_said
             return answers[passage.chunk_id]
 
@@ -204,11 +190,6 @@ def _read(known: _Session) -> None:
         known.reading.release()
 
 
-def _pairs(sentences: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the pairs of neighbors with one of these sentences, each by the number of its second one, in order."""
-    return np.unique(np.concatenate([sentences, sentences + 1]))
-
-
 def _states(stored: SaidSentences, text: str) -> bool:
     """Return whether what was stored says a text, or each of its sentences. A sentence that is too short to be
     recognized may be missing, unless it forbids something."""
@@ -227,7 +208,7 @@ def _was_stored_by(session: str, passage: Passage, emptied_at: datetime | None) 
 
 def _stated(text: str) -> list[str]:
     """Return the sentences of a message; a question states nothing."""
-    return ["" if one.rstrip().endswith("?") else one for one in _SENTENCE_END.split(text[:MOST_CHARS])]
+    return ["" if one.rstrip().endswith("?") else one for one in quick_sentences(text[:MOST_CHARS])]
 
 
 def _telling(text: str) -> list[str]:
@@ -256,8 +237,3 @@ def _denied(text: str) -> Iterator[str]:
 
 def _not(word: str) -> str:
     return f"not {word}"
-
-
-def _key(word: str, sentence: int) -> int:
-    """Return the least place of a word in a sentence."""
-    return (hash(word) & _HASH) << 32 | sentence << _POSITION_BITS

@@ -28,6 +28,7 @@ _ABBREVIATION_CHARS = 24
 """The longest abbreviation, including the text before it."""
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,9}[.)]\s+)?")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
+_QUICK_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _MIN_CHARS = 3
 _WHOLE_CHARS = 300
 """The length up to which a list entry stays whole, since its later sentences don't name their speaker."""
@@ -47,6 +48,11 @@ def sentences(text: str, start: int = 0) -> list[Sentence]:
     found = (piece for block in scan(text, start) for piece in _pieces(text, block.kind, block.start, block.end))
     worded = (piece for piece in found if sum(c.isalnum() for c in piece) >= _MIN_CHARS)
     return [Sentence(piece, place) for place, piece in enumerate(worded)]
+
+
+def quick_sentences(text: str) -> list[str]:
+    """Return the lines of a text, split after each mark that may end a sentence; for long texts, and for code."""
+    return _QUICK_END.split(text)
 
 
 def first_sentence(line: str) -> str:
