@@ -90,6 +90,9 @@ class CaptureService:
         self._written = written
         self.listeners: list[Hear] = []
         self.project_of = project_of
+        self._build = partial(
+            build_step, zone=zone, tool_output=config.tool_output, project_of=project_of, begin_of=self.store.begin_of
+        )
         self._one_at_a_time = anyio.Lock()
         self._threads = anyio.CapacityLimiter(MOST_THREADS)
         self._unheard: dict[TranscriptPath, int] = {}
@@ -202,11 +205,8 @@ class CaptureService:
         new = read_new(self.paths, path, checkpoint)
         seen = self.checkpoints.read_digests(checkpoint) if new.restarted or checkpoint.restarts else frozenset[bytes]()
         before = Checkpoint(path.client, path.name) if new.restarted else checkpoint
-        step = build_step(
-            path, new, checkpoint, seen, zone=self._zone, now=self._clock(), tool_output=self._config.tool_output,
-            project_of=self.project_of, silences=silences, earlier=cache(partial(self._read_again, path, before)),
-            begin_of=self.store.begin_of,
-        )  # fmt: skip
+        earlier = cache(partial(self._read_again, path, before))
+        step = self._build(path, new, checkpoint, seen, now=self._clock(), earlier=earlier, silences=silences)
         return replace(step, removed=(*removed, *step.removed))
 
     def _read_again(self, path: TranscriptPath, checkpoint: Checkpoint) -> Sequence[TranscriptMessage]:
@@ -227,12 +227,8 @@ class CaptureService:
                 checkpoint = drop_removed_segments(copy, held, self.store.contains)
                 no_lines = LineBatch((), checkpoint.offset, checkpoint.in_long_line, 0, at_end=True)
                 nothing = NewLines(no_lines, checkpoint.fingerprint, restarted=False)
-                less = build_step(
-                    copy, nothing, checkpoint, frozenset(), zone=self._zone, now=self._clock(),
-                    tool_output=self._config.tool_output, project_of=self.project_of,
-                    earlier=cache(partial(self._read_again, copy, checkpoint)), begin_of=self.store.begin_of,
-                    withdrawn=turns,
-                )  # fmt: skip
+                earlier, now = cache(partial(self._read_again, copy, checkpoint)), self._clock()
+                less = self._build(copy, nothing, checkpoint, (), now=now, earlier=earlier, withdrawn=turns)
                 self.store.remove(less.removed)
                 self.store.write(less.pages)
                 found.append((copy, less))

@@ -12,11 +12,10 @@ from mcp_memory.models import Filters, NoteId, NotePath, Passage
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, render, with_notice
 from mcp_memory.recall.current_values import CurrentValues
-from mcp_memory.recall.cutoff import for_question, told_once
+from mcp_memory.recall.cutoff import PromptBars, for_question, told_once, with_foreign
 from mcp_memory.recall.moments.follow_ups import with_answer
 from mcp_memory.recall.note_reader import NoteReader
-from mcp_memory.recall.prompt_sources import PromptBars, with_foreign
-from mcp_memory.recall.remarks.chain_remarks import remarks_on
+from mcp_memory.recall.remarks.note_remarks import remarks_on
 from mcp_memory.recall.reminders import commitments, due_line
 from mcp_memory.recall.session_start import SessionStart, memory_over_budget
 from mcp_memory.recall.topic_page import SubjectPages, TopicPage, TopicPages, choose_with_page

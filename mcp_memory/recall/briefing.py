@@ -100,26 +100,26 @@ class Briefer:
             last = await in_thread(look, deadline_s=LOOK_S, what="looking at the last session") if left_off else ""
             look = partial(self.announcements.waiting, wanted.project)
             news = await in_thread(look, deadline_s=LOOK_S, what="looking for news")
-            stored = announcement(news)
-            lines = list(filter(None, [last, "" if for_person else stored]))
+            told, stored = ("", announcement(news)) if for_person else (announcement(news), "")
+            lines = list(filter(None, [last, told]))
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
-            told = sum(count_tokens(line) + 1 for line in [*(one.line for one in due), *lines])
+            taken = sum(count_tokens(line) + 1 for line in [*(one.line for one in due), *lines])
             uses = await in_thread(self.log.uses.read, deadline_s=LOOK_S, what="reading uses")
-            rooms = max(budget - told, budget // 2), max(usual - told, usual // 2)
+            rooms = max(budget - taken, budget // 2), max(usual - taken, usual // 2)
             recalled = await self.answerer.start(wanted, rooms[0], uses, rooms[1])
             passages, notes = await in_thread(self._quoted, recalled, deadline_s=LOOK_S, what="looking it up")
-            room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(told, usual // 2))))
+            room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(taken, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             for line in lines:
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
-            named = [note.id for note in news] if for_person or stored in recalled.assembly.notices else []
-            shown = [*notes, *of_due, *([] if for_person else named)]
+            named = [note.id for note in news] if stored or told in recalled.assembly.notices else []
+            shown = [*notes, *of_due, *([] if stored else named)]
             briefing = await self._briefing(session, wanted.project, recalled, passages, shown)
         # after the deadline, so that an answer that comes too late hasn't announced anything; an agent that asks
         # outside of its hooks doesn't tell its person
         if named and current_caller().is_person:
             await in_thread(self.announcements.mark, named, deadline_s=LOOK_S, what="noting the news")
-        return replace(briefing, stored=stored if for_person else "")
+        return replace(briefing, stored=stored)
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """Return the notes that every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""

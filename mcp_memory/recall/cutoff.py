@@ -1,12 +1,22 @@
-"""End an answer where the scores of its passages drop, even if the budget has room for more. Pure functions."""
+"""Decide which passages an answer shows. Pure functions on values.
 
-from collections.abc import Sequence
+An answer ends where the scores of its passages drop, even if the budget has room for more. A prompt gets a person's own
+notes and logs first. Imported notes and read-only sources appear if the prompt names them, or if none of the person's
+own notes answers. In a project, notes without a project appear if they fit as well as the project's own."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
+from mcp_memory.models import NoteRecord, Passage
 from mcp_memory.recall.config import PhaseConfig
-from mcp_memory.search.ranking import RankedChunk
+from mcp_memory.search.confidence import place_of
+from mcp_memory.search.ranking import RankedChunk, RankedList
+from mcp_memory.search.thresholds import LIKELY, UNSURE
+from mcp_memory.text.language.identifiers import names_known
+from mcp_memory.text.language.terms import STOP_WORDS, fold, words
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.succession.entry_marks import note_of
 
@@ -25,6 +35,38 @@ without an answer got 700 tokens."""
 
 STATEMENT_CHARS = 300
 """The most characters of a statement."""
+
+FITS, LOG_FITS, FITS_ALONE = 1.0, 0.2, 0.1
+"""The least relevance of a passage without a project in a project's prompt: for notes, for log entries, and if the
+project has no passage. The first two are shares of the project's best, the third is absolute. A log entry without a
+project is as often about the project as not. Measured on seven people: 43 % of the shown passages belong instead of 40
+%. 73 % of the prompts get all of theirs instead of 74 %, and 88 % any, as before. With any one person excluded, the
+other six choose 1 for notes each time, and .2 for logs five times of seven."""
+
+PREFERENCE_FITS = 0.3
+"""The share for a preference without a project, which is meant for all projects. Measured with
+`tests/eval/changes` and a week of another person: it adds one more note to the prompts of two people with projects, and
+both notes belong."""
+
+ANSWERED = LIKELY
+"""The relevance from which the person's own passage answers a prompt."""
+
+ANSWERED_ELSEWHERE = 0.5
+"""The confidence from which foreign passages answer a prompt."""
+
+NAMED = 0.25
+"""The least confidence of an answer from which passages with a prompt's exact names (`uint8_t`) are shown. Measured on
+625 prompts of seven people that need no memory: 1 gets a passage, and 7 would with .15. Most of the prompts with names
+ask what the names mean, or are commands."""
+
+UNNAMED = 0.7
+"""The least relevance of a foreign passage that the prompt doesn't name; its answer needs a confidence of
+`ANSWERED_ELSEWHERE`. Generic prompts are close to manuals. Measured on 625 prompts of seven people that need no memory:
+200 imported documents answer 1 prompt, instead of 19 with the thresholds for own notes. 17 of 18 questions about those
+documents still pass."""
+
+TITLE_WORDS = 2
+"""The fewest words of a title that names a source: `Ansible` may be any playbook."""
 
 
 def for_prompt(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[RankedChunk]:
@@ -63,3 +105,92 @@ def for_question(ranked: Sequence[RankedChunk], phase: PhaseConfig, *, is_weak: 
     room = FEWEST_TOKENS * CHARS_PER_TOKEN
     pairs = zip(ranked, before, strict=False)
     return [chunk for chunk, chars in pairs if chunk.score >= (fewest if chars < room else least)]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptBars:
+    """The bars that a prompt's passages must clear; `project` is the prompt's."""
+
+    phase: PhaseConfig
+    project: str | None = None
+
+    def answering(self, ranked: RankedList) -> list[RankedChunk]:
+        """Return the passages above the bars, best first; for an unsure answer, the passages with the exact names of
+        the prompt."""
+        # In a search without vectors, the hits say too little about a prompt, so the bar for a question applies.
+        least = self.phase.least_confidence
+        least = least if ranked.signs.wanting is not None else min(least, UNSURE)
+        if ranked.confidence < min(least, NAMED):
+            return []
+        relevant = for_prompt(ranked.passages, self.phase)
+        return relevant if ranked.confidence >= least else [chunk for chunk in relevant if chunk.relevance == 1.0]
+
+    def fitting(self, told: Sequence[RankedChunk], prompt: str) -> list[RankedChunk]:
+        """Return the project's passages, and the others that fit as well."""
+        if self.project is None:
+            return _of_named_projects(told, prompt)
+        ours = {id(chunk): chunk.relevance for chunk in told if note_of(chunk.passage).project}
+        best = max(ours.values(), default=None)
+
+        def least(chunk: RankedChunk) -> float:
+            if best is None:
+                return FITS_ALONE
+            note = chunk.passage.note
+            return best * (LOG_FITS if note.is_log else PREFERENCE_FITS if note.kind == "preference" else FITS)
+
+        return [chunk for chunk in told if id(chunk) in ours or chunk.relevance >= least(chunk)]
+
+
+def _of_named_projects(told: Sequence[RankedChunk], prompt: str) -> list[RankedChunk]:
+    """Skip other projects' passages if a prompt without a project names a single project, unless they fit as well as
+    the best passage of the named project. Measured on five people: .5 to .8 % more of the shown notes belong, and as
+    many prompts as before get any or all of theirs."""
+    asked = _folded(prompt)
+    projects = [note_of(chunk.passage).project for chunk in told]
+    named = {project for project in projects if project and _folded(project) in asked}
+    pairs = list(zip(told, projects, strict=True))
+    best = max((chunk.relevance for chunk, project in pairs if project in named), default=0.0)
+    return [chunk for chunk, project in pairs if project in {None, *named} or chunk.relevance >= best]
+
+
+def with_foreign(
+    prompt: str, bars: PromptBars, own: RankedList, told: Sequence[RankedChunk], foreign: RankedList
+) -> tuple[RankedList, Sequence[RankedChunk]]:
+    """Return the ranked list, own or foreign, that answers a prompt, and the passages to show of both, best first.
+    `told` are the own passages chosen so far."""
+    others = bars.fitting(bars.answering(foreign), prompt)
+    asked, known = _folded(prompt), names_known(prompt, " ".join(_whole(chunk.passage) for chunk in told))
+    named = [
+        chunk
+        for chunk in others
+        if any(name in asked for name in _names(chunk.passage.note))
+        or names_known(prompt, _whole(chunk.passage)) > known
+    ]
+    if named or any(chunk.relevance >= ANSWERED for chunk in told):
+        return own if told else foreign, [*told, *named]
+    if foreign.confidence >= ANSWERED_ELSEWHERE and (fit := [chunk for chunk in others if chunk.relevance >= UNNAMED]):
+        return foreign, [*fit, *told]
+    return own, told
+
+
+def _names(note: NoteRecord) -> Iterator[str]:
+    """Yield the names of a note, folded as `_folded` does: its title and file name, if they are several words, and its
+    collection."""
+    folder, _, file = note.path.rpartition("/")
+    yield from (_folded(name) for name in (note.title, file.removesuffix(".md")) if _is_name(name))
+    first, _, rest = f"{folder}/".partition("/")
+    collection = first.removeprefix("@") if first.startswith("@") else rest.partition("/")[0]
+    yield from (_folded(name) for name in (collection, collection.partition("-")[2]) if name)
+
+
+def _is_name(text: str) -> bool:
+    return sum(word not in STOP_WORDS for word in words(text.replace("_", " "))) >= TITLE_WORDS
+
+
+def _folded(text: str) -> str:
+    """Return the folded words, with a blank before and behind each."""
+    return f" {' '.join(map(fold, words(text.replace('_', ' '))))} "
+
+
+def _whole(passage: Passage) -> str:
+    return f"{place_of(passage)} {passage.chunk.text}"

@@ -9,8 +9,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, PrivateMarks
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
-from mcp_memory.recall.remarks.chain_remarks import successor_of
-from mcp_memory.recall.remarks.nearest_links import describe_links
+from mcp_memory.recall.remarks.note_remarks import describe_links, successor_of
 from mcp_memory.recall.topic_page import TopicPages
 from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.markdown import sections

@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.hooks.action_answers import ACTING
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
 from mcp_memory.hooks.hook_call import HookCall
 from mcp_memory.hooks.hook_command import FACTS, START, STARTS, SWITCHES, TRUTHS, WITHIN_MS
 from mcp_memory.hooks.hook_input import MARKS, HookInput
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
+from mcp_memory.hooks.tool_answers import ACTING
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.settings.settings import HooksConfig
 

@@ -12,7 +12,7 @@ import pytest
 from mcp_memory.core.core import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
-from mcp_memory.recall.prompt_sources import PromptBars
+from mcp_memory.recall.cutoff import PromptBars
 from mcp_memory.search.ranking import RankedChunk
 from tests.eval.documents import documents
 from tests.evaluation.context import context_figures

@@ -43,12 +43,8 @@ def read_lines(
     *,
     within: bool = False,
     can_skip: Callable[[bytes], bool] = lambda _: False,
-    step_bytes: int = STEP_BYTES,
-    far_bytes: int = FAR_BYTES,
-    most_line_bytes: int = MOST_LINE_BYTES,
-    block_bytes: int = BLOCK_BYTES,
 ) -> LineBatch:
-    """Read up to `step_bytes` of lines that `can_skip` lets pass, or `far_bytes` of any. Leaves a last line without a
+    """Read up to `STEP_BYTES` of lines that `can_skip` lets pass, or `FAR_BYTES` of any. Leaves a last line without a
     line break for later: it is still being written, and may end in half a character.
 
     Raises OSError."""
@@ -56,7 +52,7 @@ def read_lines(
     begins = at = offset
     held = bytearray()
     too_long = kept = 0
-    while block := os.pread(descriptor, block_bytes, at):
+    while block := os.pread(descriptor, BLOCK_BYTES, at):
         at += len(block)
         if within:
             _, found, block = block.partition(b"\n")
@@ -70,9 +66,9 @@ def read_lines(
                     kept += len(data)
                 begins += len(data) + 1
             held = bytearray(rest)
-        if len(held) > most_line_bytes:
+        if len(held) > MOST_LINE_BYTES:
             held.clear()
             begins, within, too_long = at, True, too_long + 1
-        if kept >= step_bytes or (at - offset >= far_bytes and begins > offset):
+        if kept >= STEP_BYTES or (at - offset >= FAR_BYTES and begins > offset):
             return LineBatch(tuple(lines), begins, within, too_long, at_end=False)
     return LineBatch(tuple(lines), begins, within, too_long, at_end=True)

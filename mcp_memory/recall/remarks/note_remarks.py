@@ -1,18 +1,49 @@
-"""Names the notes that recalled notes are linked with: the notes of a page, and of others the nearest."""
+"""Describe the notes beside a recalled note: the note that replaced it, the notes of a page, and of others the nearest
+that they are linked with."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.excerpts import named, shortened
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.markdown.note_links import PLAIN, NoteLink
 from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.succession.chains import Chains
+from mcp_memory.vault.succession.entry_marks import note_of
+
+NOW_CHARS = 200
+"""The most characters of the replacement's text."""
 
 MOST_OF_A_PAGE, MOST_NEAREST = 20, 3
 MOST_READ, MOST_TITLE_CHARS = 100, 60
+
+
+def successor_of(chains: Chains, file: NoteFile) -> tuple[str, NoteFile | None]:
+    """Return a line about a superseded note or entry, and the active note that replaced it."""
+    record, head = file.record, chains.holding(file)
+    name = record.id if "#" in record.id else record.path
+    if record.superseded_at is None:
+        return in_line(f"Note: {name} counts again: what had superseded it was forgotten or is gone."), None
+    by = f" by {head.record.id} ({head.record.path})" if head else ""
+    day = record.superseded_at.date()
+    return in_line(f"Note: {name} was superseded{by}{f' on {day.isoformat()}' if day.year > 1 else ''}."), head
+
+
+def remarks_on(chains: Chains, passages: Iterable[Passage]) -> list[str]:
+    """Return a line, with the current text, for each superseded note or entry of the passages. Reads files."""
+    remarks: list[str] = []
+    for note_id in dict.fromkeys(passage.shown_id for passage in passages if note_of(passage).superseded_at):
+        try:
+            remark, head = successor_of(chains, chains.require(note_id))
+        except McpMemoryError:
+            continue  # gone since it was indexed
+        text = in_line(" ".join(head.body.split())[:NOW_CHARS]) if head else ""
+        remarks.append(f"{remark} {text}".strip())
+    return remarks
 
 
 def describe_links(index: Index, files: Sequence[NoteFile], filters: Filters) -> list[str]:
