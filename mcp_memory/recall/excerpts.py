@@ -28,6 +28,9 @@ PLAIN_KIND = "note"
 ID_CHARS, ENTRY_CHARS = 6, 8
 """The number of characters at the end of an id, or of a log entry's hash, that answers show."""
 
+VOICE = "voice"
+"""The key in the head of an extracted note, whose body is a statement and below it the words that it was made of."""
+
 _ANCHOR = re.compile(r"\s*\{[^{}]*\}$")
 """A heading's anchor, as many tools write it: `## Install { #install }`."""
 
@@ -60,6 +63,8 @@ class Excerpt:
     """The head's remark in brackets, in our words, such as what the note replaces."""
     is_line: bool = False
     """Whether the text is one line for which the head is only an id."""
+    evidence: str = ""
+    """The quotation below an extracted statement, which isn't shown with it."""
 
     @property
     def path(self) -> NotePath:
@@ -72,12 +77,12 @@ class Excerpt:
 
     @property
     def end(self) -> int:
-        return self.start + len(self.text)
+        return self.start + len(self.text) + len(self.evidence)
 
     @property
     def is_whole(self) -> bool:
         """Return whether the excerpt is all of its note or log entry, apart from the heading above."""
-        return is_whole(self.text, self.headings, self.entry or self.note.content_hash)
+        return is_whole(self.text + self.evidence, self.headings, self.entry or self.note.content_hash)
 
     @property
     def shown_id(self) -> NoteId:
@@ -102,7 +107,7 @@ class Excerpt:
         """Return whether this excerpt, made of a whole note, contains all of the passage, or is a line of it."""
         if self.is_line:
             return self.text in statement_of(passage.chunk.text)
-        return passage.chunk.text.replace("\r\n", "\n") in self.text
+        return passage.chunk.text.replace("\r\n", "\n") in self.text + self.evidence
 
     def day_and_time(self) -> tuple[str, str]:
         """Return the day and time of the note or log entry: `2026-11-03` and `13:20`, or empty where unknown."""
@@ -153,7 +158,11 @@ def shortened(note_id: NoteId) -> str | None:
 def excerpt_of(passage: Passage, asking: str | None = None) -> Excerpt:
     chunk, note = passage.chunk, passage.note
     lines, entry = (chunk.start_line, chunk.end_line), (chunk.entry, chunk.time)
-    return Excerpt(note, *lines, chunk.text, chunk.headings, chunk.start, *entry, asking, remark=passage.remark)
+    excerpt = Excerpt(note, *lines, chunk.text, chunk.headings, chunk.start, *entry, asking, remark=passage.remark)
+    statement, quote, _ = chunk.text.partition("\n\n> ")
+    if VOICE not in note.meta or not quote or not excerpt.is_whole:
+        return excerpt
+    return replace(excerpt, text=statement, evidence=chunk.text[len(statement) :])
 
 
 def named(name: str) -> str:

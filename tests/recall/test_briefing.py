@@ -230,3 +230,15 @@ def test_half_a_line_counts_for_nothing_and_keeps_the_next_apart(world: World) -
     assert again.seen_by("s") == {"0" * 16}
     again.add("s", ["2" * 16])
     assert SeenPassages(world.state / "given").seen_by("s") == {"0" * 16, "2" * 16}
+
+
+async def test_an_extracted_statement_is_shown_without_the_words_that_it_was_made_of(world: World):
+    head = "---\nid: 01HQZX3J8W5V7KQ2M9N4P6R8T0\nkind: decision\nvoice: said\n---\n\n"
+    world.write("notes/decision/parcels.md", f"{head}Parcels are kept for 180 days.\n\n> make it 180\n")
+    async with world.engine() as engine:
+        shown = (await engine.brief("s", "how long do we keep parcels?")).text
+        recalled = await engine.recall("how long do we keep parcels?")
+        assert "kept for 180 days." in shown and "make it" not in shown and "parcels.md" not in shown
+        assert "kept for 180 days." in recalled and "make it" not in recalled
+        assert (await engine.brief("s", "how long do we keep parcels?")).text == "", "it counts as seen"
+        assert "make it 180" in await engine.recall(ids=["P6R8T0"])
