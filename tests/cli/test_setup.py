@@ -193,7 +193,7 @@ def test_a_language_model_reads_sessions_only_if_it_was_chosen(place: Place, pro
     said = " ".join(ran.out.split())
     for told in (
         "a program of yours (Claude Code), with your account",
-        "6,000 to 9,000 tokens",
+        "2,000 to 9,000 tokens",
         "At most 200 calls",
         "[none]: ",
     ):

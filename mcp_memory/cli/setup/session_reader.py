@@ -18,8 +18,9 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.summarizers.agents import PROGRAMS
 
 NONE = "none"
-SESSION_TOKENS = "6,000 to 9,000 tokens, and 500 for the answer"
-"""Of a session of 30 messages."""
+SESSION_TOKENS = "2,000 to 9,000 tokens and 600 for the answer, the more notes are near it"
+"""What a session of ten prompts costs. Recorded sessions of 7 to 9 prompts, with few notes near them, took 1,500 to
+2,200; 40 notes, long answers and a program's own tools add the rest."""
 
 
 def offer_reader(dialogue: Dialogue, settings: Settings) -> None:
@@ -55,9 +56,9 @@ def _explain(dialogue: Dialogue, settings: Settings, found: Sequence[str]) -> No
         "tools."
     )
     dialogue.say(
-        f"A session of 30 messages costs about {SESSION_TOKENS}. At most {limits.calls_a_day:,} calls and "
-        f"{limits.tokens_a_day:,} tokens a day, see [summarizer]. Past sessions aren't read. To switch "
-        f"it off: {_setting(NONE)}"
+        f"A session of ten prompts costs {SESSION_TOKENS}. At most {limits.calls_a_day:,} calls and "
+        f"{limits.tokens_a_day:,} tokens a day, see [summarizer]. Past sessions aren't read. To switch it off: "
+        f"{_setting(NONE)}"
     )
 
 
