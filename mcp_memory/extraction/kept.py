@@ -1,8 +1,7 @@
 """Finds the promises that you report as kept: `sent Petra the list`, `the contract went out, tick that off`."""
 
-import re
 from collections.abc import Collection, Sequence, Set
-from functools import cache
+from functools import partial
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.models import NoteRecord
@@ -10,12 +9,15 @@ from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_overlap import coverage
-from mcp_memory.text.language.word_tables import read_table
+from mcp_memory.text.language.word_tables import read_cues
 
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
 """The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
 promise. One word suffices if the sentence names nothing else, and asks to tick it off or names the same act. Only words
 of four letters or more matter, because other languages have no list of short function words here."""
+
+
+_cues = partial(read_cues, "mcp_memory.extraction", "kept.toml")
 
 
 def kept(
@@ -93,15 +95,5 @@ def _says_only(named: Set[str], promise: NoteRecord) -> bool:
 
 
 def _is_same_act(view: str, promise: NoteRecord) -> bool:
-    return any(act.search(view) and act.search(promise.title.lower()) for act in _acts())
-
-
-@cache
-def _cues() -> dict[str, re.Pattern[str]]:
-    table = read_table("mcp_memory.extraction", "kept.toml")
-    return {name: re.compile(pattern) for name, pattern in table.items() if isinstance(pattern, str)}
-
-
-@cache
-def _acts() -> list[re.Pattern[str]]:
-    return [re.compile(act) for act in read_table("mcp_memory.extraction", "kept.toml")["acts"]]
+    acts = [pattern for name, pattern in _cues().items() if name.startswith("act_")]
+    return any(act.search(view) and act.search(promise.title.lower()) for act in acts)

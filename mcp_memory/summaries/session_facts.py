@@ -1,5 +1,6 @@
 """Extracts from a session what was asked, decided, changed and left open, in 200 words. Pure."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import jaccard
+from mcp_memory.text.language.word_overlap import coverage, jaccard
 from mcp_memory.text.language.word_tables import has_cue, read_cues
 from mcp_memory.text.pluralize import first_of
 
@@ -26,11 +27,19 @@ MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES, MOST_CHARS = 184, 30, 8, 90
 of a command."""
 LEAST_ASKED = 3
 """The minimum number of questions for a summary of a session that only answered questions."""
+SHARED, SHARED_SHARE, COMMAND_SHARE = 2, 0.6, 0.5
+"""The minimum number of common words, and their minimum share of an open point's words, of a statement that closes it;
+the minimum share of a failing command's words."""
 SAME_POINT = 0.6
 """The share of common content words (Jaccard) from which two points are the same."""
 
 _CUES = ("mcp_memory.summaries", "cues.toml")
 _has = partial(has_cue, *_CUES)
+
+_NO_WORDS = re.compile(r"\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*|(?<!\S)-\S+")
+"""Matches what two runs of one command may differ in: the folder, variables, options, and where the output goes."""
+_PATH = re.compile(r"[/.:]")
+_COMMAND = re.compile(r"`(.*)` fails: ")
 
 
 class Point(NamedTuple):
@@ -77,14 +86,17 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
         for sentence in said if message is answers[-1] else ():
             if _has("open", sentence) and not sentence.endswith("?"):
                 add(LEFT_OPEN, sentence, message.offset)
+    parts[LEFT_OPEN] = [point for point in parts[LEFT_OPEN] if not _is_closed(point, own)]
     for points in parts.values():
         points.sort(key=lambda point: point.offset)
     parts[CHANGED] += _files(own, captured.project)
-    for line, runs in _commands(own).items():
+    for runs in _commands(own):
         last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
         why = last.turn.text.replace("`", "'").rpartition("\n")[2].strip()[:MOST_CHARS]
         outcome = f"fails: {why}" if last.failed else f"{was}went well"
-        parts[LEFT_OPEN if last.failed else CHANGED].append(Point(f"`{line}` {outcome}", last.offset))
+        point = Point(f"`{_line(last)}` {outcome}", last.offset)
+        if not last.failed or not _is_closed(point, own):
+            parts[LEFT_OPEN if last.failed else CHANGED].append(point)
     return parts
 
 
@@ -122,16 +134,59 @@ def _part_of(sentence: UserSentence) -> str | None:
     return LEFT_OPEN if _has("open", sentence.view) else ASKED
 
 
-def _commands(messages: Sequence[TranscriptMessage]) -> Mapping[str, list[TranscriptMessage]]:
-    """Return the runs of each command that changes something, in the order of the last runs."""
-    found: dict[str, list[TranscriptMessage]] = {}
+def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
+    """Return whether a later statement says that an open point is done. That a failing command works now is only
+    believed from the person."""
+    command = _COMMAND.match(point.text)
+    text = command[1] if command else read_cues(*_CUES)["open"].sub(" ", point.text.lower().replace("'", "’"))
+    words = content_words(text)
+    least, share = (1, COMMAND_SHARE) if command else (SHARED, SHARED_SHARE)
     for message in messages:
-        given = message.arguments.get("command") or message.arguments.get("cmd") or ""
-        line = " ".join(given.replace("`", "'").split())[:MOST_CHARS]
-        is_command = line and "*** Begin" not in line and _has("acts", given)
+        if message.offset <= point.offset or message.role is Role.TOOL or (command and message.role is not Role.USER):
+            continue
+        split = user_sentences if message.role is Role.USER else sentences
+        for sentence in split(message.turn.text):
+            shared = words & content_words(sentence.text)
+            if len(shared) >= least and coverage(words, shared) >= share and _says_it_is_done(sentence.text):
+                return True
+    return False
+
+
+def _says_it_is_done(text: str) -> bool:
+    return _has("done", text) and not _has("open", text) and not _has("undone", text)
+
+
+def _commands(messages: Sequence[TranscriptMessage]) -> list[list[TranscriptMessage]]:
+    """Return the runs of each command that changes something, in the order of the last runs. A success of the same
+    command with other options, or for more files, is another run of a command that failed."""
+    found: list[list[TranscriptMessage]] = []
+    for message in messages:
+        given = _given(message)
+        is_command = given and "*** Begin" not in given and _has("acts", given)
         if is_command and not read_action(message.arguments, "", None).only_reads:
-            found[line] = [*found.pop(line, ()), message]
+            known = [runs for runs in found if _is_again(message, runs[-1])]
+            found = [
+                *(runs for runs in found if runs not in known),
+                [*(run for runs in known for run in runs), message],
+            ]
     return found
+
+
+def _given(message: TranscriptMessage) -> str:
+    return message.arguments.get("command") or message.arguments.get("cmd") or ""
+
+
+def _line(message: TranscriptMessage) -> str:
+    """Return a command in one line without backticks."""
+    return " ".join(_given(message).replace("`", "'").split())[:MOST_CHARS]
+
+
+def _is_again(message: TranscriptMessage, before: TranscriptMessage) -> bool:
+    if _line(message) == _line(before):
+        return True
+    words, old = (_NO_WORDS.sub(" ", _given(one)).split() for one in (message, before))
+    only_paths = all(_PATH.search(word) for word in old if word not in words)
+    return before.failed and not message.failed and bool(words) and {*words} <= {*old} and only_paths
 
 
 def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:

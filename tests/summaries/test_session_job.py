@@ -149,3 +149,42 @@ async def test_what_is_taken_back_leaves_the_summary_which_may_leave_nothing(ses
         await sessions.capture(engine, talk + more)
         await summarize(world, engine)
     assert [path for path, data in world.files().items() if b"zanzibar" in data.lower()] == []
+
+
+ASK = "Please look after the invoice export of the shop."
+TALKS = {
+    "again": (["! make test", "= make test"], ""),
+    "options": (["! pytest tests/billing -x 2>&1 | tail -3", "= cd /srv && CI=1 pytest tests/billing -q"], ""),
+    "wider": (["! pytest tests/billing/test_a.py", "= pytest"], ""),
+    "yours": (["! make test", "The tests pass now, the mail server was down."], ""),
+    "added": (["We still need to add the VAT column later.", "> Added the VAT column."], ""),
+    "german": (["Die Spalte mit der MwSt fehlt noch.", "> Die Spalte mit der MwSt ist jetzt drin."], ""),
+    "broken": (["! make test", "= make test", "! make test"], "make test"),
+    "narrower": (["! pytest", "= pytest tests/billing"], "pytest"),
+    "another": (["! npm run build", "= npm run lint"], "npm run build"),
+    "both": (["! make lint && make test", "= make lint"], "make test"),
+    "claimed": (["! make test", "> The tests pass now."], "make test"),
+    "denied": (["! make test", "Now make test does not pass for me either."], "make test"),
+    "other": (["We still need to add the VAT column later.", "> Fixed the date column."], "VAT column"),
+    "staging": (
+        ["The token for production is still missing.", "> Added the token for staging."],
+        "token for production",
+    ),
+}
+
+
+@pytest.mark.parametrize("talk", TALKS)
+async def test_what_was_closed_later_is_not_left_open(sessions: Sessions, world: World, talk: str) -> None:
+    said, left = TALKS[talk]
+    lines = [line(1, ASK), use(8, "t8", "Bash", command="make export"), result(8, "t8", "ok")]
+    for number, text in enumerate(said, 10):
+        if text[0] in "!=":
+            ends = result(number, f"t{number}", "Error 2", failed=text[0] == "!")
+            lines += [use(number, f"t{number}", "Bash", command=text[2:]), ends]
+        else:
+            lines += [line(number, text[2:], role="assistant") if text[0] == ">" else line(number, text)]
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, b"".join(lines))
+        (page,) = await summarize(world, engine)
+        (*_, left_open) = world.read(page).decode().partition("## Left open")
+        assert left in left_open if left else not left_open.partition("Transcript")[0].strip()

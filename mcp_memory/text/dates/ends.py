@@ -4,15 +4,15 @@ Woche`, `durante los próximos diez días`. Pure.
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from enum import Enum, auto
-from functools import cache
+from functools import partial
 from typing import NamedTuple
 
 from mcp_memory.text.dates import MONTHS
 from mcp_memory.text.dates.due import COUNT, NUMBERS, WEEKDAYS, future_days, in_english
-from mcp_memory.text.language.word_tables import read_table
+from mcp_memory.text.language.word_tables import has_cue
 
 _MAY_END = re.compile(
     r"until|till|through|bis|hasta|jusqu|week|woche|seman|semaine|month|monat|mes\b|mois|today|heute|hoy|aujourd"
@@ -48,6 +48,7 @@ _LEAD = re.compile(
     r"\W*(?:(?:and|so|but|ok|und|also|aber|y|pero|et|mais|from now|from today|ab jetzt|ab today)\W+)*"
     r"(?:(?P<during>während|during|durante|pendant) [^,;]{3,40}\()?$"
 )
+_has = partial(has_cue, "mcp_memory.text.dates", "ends.toml")
 _DAYS_OF = {"day": 1, "week": 7, "month": 31}
 
 
@@ -175,13 +176,3 @@ def _last_day(unit: str | None, today: date) -> date:
     if unit.startswith("week"):
         return today + timedelta(days=6 - today.weekday())
     return today.replace(day=monthrange(today.year, today.month)[1])
-
-
-def _has(cue: str, text: str) -> bool:
-    return _cues()[cue].search(text) is not None
-
-
-@cache
-def _cues() -> Mapping[str, re.Pattern[str]]:
-    table = read_table("mcp_memory.text.dates", "ends.toml")
-    return {name: re.compile(pattern) for name, pattern in table.items()}
