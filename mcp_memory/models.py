@@ -27,6 +27,9 @@ Meta = Mapping[str, Any]  # frontmatter as plain values: str, int, float, bool, 
 IMPORTED_ID = "0" * 10  # begins the id of an imported note, in place of the time in a ULID
 IMPORTED = "imported"  # the folder of all imports in the managed folder
 
+ABSENT = frozenset({"null", "none", "undefined"})
+"""Words that clients pass for a value that they don't have."""
+
 EVERYWHERE = "*"  # among the projects in which a note is muted
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_orig
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import UNLISTED, Mode
 from mcp_memory.errors import InvalidInput
+from mcp_memory.models import ABSENT
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.dates.spoken import Leans, is_iso, read_date
 from mcp_memory.text.escape_invisible import in_line
@@ -34,7 +35,6 @@ MOST_BLANK = 100
 _FREE_TEXT = frozenset({"content", "query", "text", "title", "reason"})
 """Arguments in which "none" and "[draft]" may be meant as they are."""
 
-_ABSENT = frozenset({"", "null", "none", "undefined"})
 _WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,18})(?:\.0+)?\s*")
 _HASHTAGS = re.compile(r"\s*#[^\s#,]+(?:[\s,]+#[^\s#,]+)*\s*")
 _TRUTH = {"true": True, "false": False}
@@ -177,7 +177,7 @@ def _check_length(value: Any) -> None:
 def _means_nothing(value: Any, *, is_free: bool) -> bool:
     if not isinstance(value, str) or len(value) > MOST_BLANK:
         return False
-    return not value.strip() or (not is_free and value.strip().lower() in _ABSENT)
+    return not value.strip() or (not is_free and value.strip().lower() in ABSENT)
 
 
 def _text(value: Any) -> str | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from mcp_memory.models import ABSENT
 from mcp_memory.projects.project_book import Project, ProjectBook
 from mcp_memory.projects.remote_url import is_local, owner_of
 from mcp_memory.projects.repository_facts import MAX_LABEL_CHARS, RepositoryFacts, is_label
@@ -67,7 +68,8 @@ def learn(facts: RepositoryFacts, project: Project, book: ProjectBook, labels_in
 def new_project(facts: RepositoryFacts, book: ProjectBook, labels_in_use: Collection[str]) -> Project:
     """Return a project for a repository that belongs to no known one. It gets the notes under its name, unless another
     project has them."""
-    label = next(one for one in _labels(facts, labels_in_use) if one not in book.names and is_label(one))
+    possible = (one for one in _labels(facts, labels_in_use) if one not in book.names and is_label(one))
+    label = next(one for one in possible if one.strip().lower() not in ABSENT)  # "none" would be read as no project
     return learn(facts, Project(label), book, ())
 
 

@@ -369,3 +369,9 @@ def test_slow_git_makes_no_project_of_a_known_one(
     assert not is_git_asked or asked.read_text() == "\n", "it isn't asked at each call"
     assert disk.label("work/shop") == "shop" and list(disk.tables()) == ["shop"]
     assert disk.tables()["shop"]["first_commits"], "learned once git answers"
+
+
+@pytest.mark.parametrize("name", ["none", "Null", "undefined"])
+def test_a_name_that_reads_as_no_project_gets_its_folder_behind_it(disk: Disk, name: str):
+    disk.make(f"work/{name}")
+    assert disk.label(f"work/{name}") == f"{name} (work)"
