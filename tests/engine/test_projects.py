@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.errors import InvalidInput
+from tests.extraction.talks import ingest, person
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.repositories import git, repository
 from tests.support.world import World
@@ -102,6 +103,22 @@ async def test_merged_projects_have_each_others_notes(toy_world: World, tmp_path
                 await engine.perform("projects", wrong)
         split = await engine.perform("projects", {"verb": "split", "name": "shop", "other": str(fork)})
         assert split["project"]["label"] == "shop (ada) (ada)" or split["project"]["label"]
+
+
+async def test_what_waits_has_the_label_of_its_project_in_place_of_an_earlier_name(
+    world: World, tmp_path: Path
+) -> None:
+    shop = repository(tmp_path / "shop", SHOP)
+    fork = repository(tmp_path / "ada" / "shop", "h:ada/shop")
+    async with world.engine() as engine:
+        for folder in (shop, fork):
+            await engine.projects.find(str(folder), 10)
+        await ingest(engine, "talk.jsonl", "codex", "s", [person("I think we should go with DuckDB.")], "shop")
+        await engine.perform("projects", {"verb": "merge", "name": "shop", "other": "shop (ada)"})
+        for name in ("shop", "shop (ada)"):
+            (item,) = (await engine.perform("waiting", {"project": name}))["waiting"]
+            assert item["project"] == "shop (ada)"
+        assert (await engine.perform("waiting", {"project": "till"}))["waiting"] == []
 
 
 async def test_a_file_of_projects_that_cannot_be_used_is_a_finding(toy_world: World, tmp_path: Path) -> None:

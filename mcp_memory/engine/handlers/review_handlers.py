@@ -1,7 +1,7 @@
 """Gathers the items that wait for you from all features, and passes your decisions on."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 
 from mcp_memory.core.core import Core
@@ -34,8 +34,9 @@ async def waiting(core: Core, request: WaitingRequest) -> Payload:
                 problems.append(f"{error.strerror}: {error.filename}")
     if request.only is not None:
         found = [item for item in found if item.what in request.only]
+    found = [_labelled(item, core.projects.label_named) for item in found]
     if request.project not in (None, ANY_PROJECT):
-        found = [item for item in found if item.projects & {request.project, None}]
+        found = [item for item in found if item.projects & {core.projects.label_named(request.project), None}]
     open_items = sum(item.is_open for item in found)
     return {"waiting": list(map(asdict, found)), "open": open_items, "problems": problems}
 
@@ -49,6 +50,12 @@ async def review(core: Core, request: ReviewRequest) -> Payload:
     if any(one is not deciding[0] for one in deciding):
         raise InvalidInput("items of several kinds", hint="decide about each kind apart")
     return {"done": await deciding[0].decide(request)}
+
+
+def _labelled(item: ReviewItem, label_of: Callable[[str | None], str | None]) -> ReviewItem:
+    """Return the item with the labels of its projects, whose earlier names notes may have."""
+    notes = [{**note, "project": label_of(note["project"])} if "project" in note else note for note in item.notes]
+    return replace(item, project=label_of(item.project), notes=notes)
 
 
 def _reviewers(core: Core) -> Sequence[Reviewer]:
