@@ -159,13 +159,17 @@ def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
 
 
 def _print_hit(hit: dict[str, Any]) -> None:
+    from mcp_memory.text.language.terms import content_words
+
     score, place = f"{hit['score']:.2f}", hit["path"]
     place += "" if hit["is_whole"] else f":{hit['start_line']}-{hit['end_line']}"
     heading, snippet = hit["heading"] or hit["title"], hit["snippet"].strip()
     status = None if hit["status"] == "active" else hit["status"]
     status = f"{status} by {short_id(hit['superseded_by'])}" if "superseded_by" in hit else status
     status = hit.get("outdated", status)
-    facts = (None if snippet.startswith(heading) else heading, hit["kind"], hit["date"], status)
+    is_told = content_words(heading) <= content_words(f"{snippet} {hit['path']}")
+    kind = None if f"/{hit['kind']}/" in f"/{hit['path']}" else hit["kind"]
+    facts = (hit["date"], kind, hit["project"], status, None if is_told else heading)
     about = " · ".join(filter(None, facts))
     ending = "" if hit["id"] == f"path:{hit['path']}" else short_id(hit["id"])
     whole = "  ".join(filter(None, (f"{score} {place}", about, ending)))
