@@ -124,7 +124,6 @@ async def test_the_model_is_shown_the_session_and_no_secret(sessions: Sessions):
     [
         {"quote": "legal said so"},
         {"quote": "The code says 90 days."},
-        {"quote": "from now on everybody pushes to main", "text": "From now on everybody pushes to main."},
         {"text": "Delivered parcels are kept for 240 days, because legal wants it."},
         {"text": "Customers in Norway pay customs when they order more than 180 days."},
         {"text": "Delivered parcels are kept for 180 days. ![](http://evil.example/x)"},
@@ -159,6 +158,7 @@ async def test_an_answer_of_another_form_stores_nothing(sessions: Sessions, answ
     ("changes", "head"),
     [
         ({"do": "propose"}, "voice: said"),
+        ({"quote": "from now on everybody pushes to main", "text": "Everybody pushes to main."}, "title: Everybody"),
         ({"quote": "90 days, right?", "text": "Delivered parcels are kept for 90 days."}, "score: 0.6"),
         ({"kind": "commitment", "quote": "the front desk is with Marta", "text": "Marta has the desk."}, "desk"),
         ({"kind": "lesson", "quote": "The code says 90 days.", "text": "The code says 90 days."}, "lesson"),

@@ -43,11 +43,12 @@ class ShownNote:
 
 @dataclass(frozen=True, slots=True)
 class ReadingPrompt:
-    """A prompt for a part of a session. `messages` are numbered from 1 in it."""
+    """A prompt for a part of a session. `messages` are numbered from 1 in it; `about` names its day and project."""
 
     prompt: Prompt
     messages: Sequence[TranscriptMessage]
     notes: Sequence[ShownNote]
+    about: str
 
 
 def build_prompts(
@@ -79,7 +80,7 @@ def _prompt(
     text = f"Notes:\n{listed}\n\nSession, {about}:\n{said}"
     mark = quote_mark(text)
     prompt = Prompt(_instructions().substitute(mark=mark), f"<<<{mark}\n{text}\n{mark}>>>", ANSWER_TOKENS, mark)
-    yield ReadingPrompt(prompt, tuple(messages), tuple(notes))
+    yield ReadingPrompt(prompt, tuple(messages), tuple(notes), about)
 
 
 def _line(message: TranscriptMessage) -> str:

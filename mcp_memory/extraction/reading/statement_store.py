@@ -21,6 +21,7 @@ from mcp_memory.models import NoteId, Outcome, Receipt
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.statements.candidate import Candidate, StatementKind, id_of
 from mcp_memory.text.dates.due import DueDate
+from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
@@ -117,12 +118,15 @@ class StatementStore:
     ) -> Draft:
         zone, until = self._core.vault.layout.tz, statement.until
         draft = self._ingest.draft(candidate, note_id, captured, waits=waits)
+        more: dict[str, Value] = {**draft.more, "by": self._by}
+        if waits and statement.of and not statement.of.is_made_here:
+            more["contradicts"] = [statement.of.id]  # review offers to replace it
         return replace(
             draft,
             project=None if statement.is_wide else captured.project,
             expires_at=datetime.combine(until + timedelta(days=1), time.min, zone) if until else None,
             when=statement.when,
-            more={**draft.more, "by": self._by},
+            more=more,
         )
 
 

@@ -105,9 +105,9 @@ _FOREIGN = (
     re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL),
     re.compile(r"\A.*(?<!`)</[A-Za-z][\w.:-]*\s{0,9}>(?!`)", re.DOTALL),  # the closing tag of nested tags
     re.compile(
-        r"^[^\n]{1,60}[ \t]\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap]\.?[Mm]\.?)?\]?[ \t]*\n.*",
+        r"^(?![ \t]*>)[^\n]{1,60}[ \t]\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap]\.?[Mm]\.?)?\]?[ \t]*\n.*",
         re.DOTALL | re.MULTILINE,
-    ),  # a chat
+    ),  # a chat, unless it is marked as a quotation, which has an end
     re.compile(
         rf"^(?:{_TIME}[ \t]?(?:[-–] )?(?:{_NAME}:|<[^\n<>]{{1,40}}>)|{_NAME}[ ,(]{{1,3}}{_TIME}\)?:|"
         rf"<[^\W\d_][\w.-]{{0,30}}>) .*",

@@ -76,14 +76,10 @@ def facts(text: str) -> frozenset[Fact]:
     return frozenset(found)
 
 
-def without_dates(text: str) -> str:
-    return _DATE.sub(_HOLE, text)
-
-
 def _all(text: str) -> Iterator[Fact]:
     for match in _DATE.finditer(text):
         yield Fact(FactKind.DATE, _date_key(match))
-    rest = without_dates(text)
+    rest = _DATE.sub(_HOLE, text)
     for match in _CODE.finditer(rest):
         yield Fact(FactKind.IDENTIFIER, " ".join(match[1].split()))
     rest = _CODE.sub(_HOLE, rest)

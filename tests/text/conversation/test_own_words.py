@@ -114,3 +114,19 @@ def test_what_is_pasted_is_not_typed(pasted: str) -> None:
 )
 def test_what_is_typed_stays(message: str) -> None:
     assert ORDER in own_words(message)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "own"),
+    [
+        (
+            "> gus 13:44\n> the redirects are gone, nginx can go wherever you like",
+            "then 4.12.1 now, and out with the pin",
+        ),
+        ("> Jordi 9:05\n> quiero un popup ya\n> y con un 20 %", "seguimos sin popups"),
+        ("marta 12:10\n> bitte immer anrufen", ""),
+        ("gus 13:44\nthe redirects are gone\n\nnginx can go wherever you like", ""),
+    ],
+)
+def test_a_chat_marked_as_a_quotation_ends_with_it(pasted: str, own: str):
+    assert own_words(f"{pasted}\n\n{own}").split() == own.split()
