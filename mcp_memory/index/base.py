@@ -96,6 +96,15 @@ class ScoredRows:
 
 
 @dataclass(frozen=True, slots=True)
+class NearPhrase:
+    """A phrase under `when`, the first chunk of its note, and its cosine with a question."""
+
+    text: str
+    chunk_id: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
 class Watermark:
     """The progress of the active generation."""
 
@@ -188,6 +197,10 @@ class Index(ABC):
     @abstractmethod
     def dense(self, vector: Vectors, k: int, filters: Filters) -> ScoredRows:
         """Return the best chunks by cosine with `vector` (dimension,), −1 to 1, among chunks with a vector."""
+
+    def near_phrases(self, vector: Vectors, k: int, filters: Filters) -> list[NearPhrase]:  # noqa: ARG002 - optional
+        """Return the best phrases under `when` by cosine with `vector` (dimension,); empty if the engine has none."""
+        return []
 
     @abstractmethod
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:

@@ -26,7 +26,7 @@ BATCH_CHUNKS = 256
 MAX_ABOVE_CHARS = 300
 """The most characters of title and tags: they are repeated with every chunk, so they would fill the index."""
 
-PASSAGES_VERSION = 13
+PASSAGES_VERSION = 14
 """The version of the rows. Raise it whenever the same chunks would be embedded or tokenized differently, so that
 indexes are rebuilt."""
 
@@ -135,8 +135,8 @@ def to_upsert(
     record: NoteRecord, text: str, body_start: int, config: ChunkingConfig, cut: ChunkedNote | None = None
 ) -> Upsert:
     """Return the rows of a note: its chunks with their embedded text, and the text above its sections. `cut`: its
-    chunks, if they are known already. Its properties are found with its first chunk; without a text, they become a
-    chunk.
+    chunks, if they are known already. Its properties and its phrases under `when` are found with its first chunk;
+    without a text, properties become a chunk.
 
     `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, not
     even in its neighbors' context; a deleted note has no chunks. If the text is longer than the limits, the record has
@@ -151,8 +151,9 @@ def to_upsert(
     above = _above(record)
     headings = {chunk.section: chunk.headings for chunk in chunks}
     places = {section: "\n".join([*_missing(above, path), *path]) for section, path in headings.items()}
-    if chunks and not said and record.properties:
-        places[chunks[0].section] += f"\n{record.properties}"
+    unshown = list(record.when) if said else list(filter(None, [record.properties, *record.when]))
+    if chunks and unshown:
+        places[chunks[0].section] = "\n".join([places[chunks[0].section], *unshown])
     links = note_links(text, body_start, record.path) if record.state is not NoteState.TRANSCRIPT else []
     hidden = [(chunk.start, chunk.end) for chunk in cut.chunks if chunk.entry in forgotten] if links else []
     return Upsert(

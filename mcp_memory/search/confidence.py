@@ -20,6 +20,7 @@ import numpy as np
 from mcp_memory.index.base import ScoredRows
 from mcp_memory.models import Passage
 from mcp_memory.search.fitted_weights import FittedWeights
+from mcp_memory.search.phrases import objects_of
 from mcp_memory.text.language.identifiers import is_word_in, names_known, words_and_parts
 from mcp_memory.text.language.terms import words
 
@@ -193,10 +194,11 @@ def confidence(signs: ConfidenceFeatures, fitted: FittedWeights) -> float:
 
 
 def place_of(passage: Passage) -> str:
-    """Return the title of a passage's note and the headings above it; for a note's first passage also its
-    properties."""
-    said = [passage.note.properties] if passage.ordinal == 0 and passage.note.properties else []
-    return " ".join([passage.note.title, *passage.chunk.headings, *said])
+    """Return the title of a passage's note and the headings above it; for a note's first passage also its properties,
+    and what its phrases under `when` name."""
+    note = passage.note
+    said = [note.properties, *map(objects_of, note.when)] if passage.ordinal == 0 else list[str]()
+    return " ".join([note.title, *passage.chunk.headings, *filter(None, said)])
 
 
 def inverse_frequency(count: int, chunks: int) -> float:

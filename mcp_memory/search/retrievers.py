@@ -18,6 +18,7 @@ from mcp_memory.models import WRITTEN, Filters, NoteState
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import ThreadPool
 from mcp_memory.search.index_warmup import IndexWarmup
+from mcp_memory.search.phrases import MOST_PHRASES, with_phrases
 from mcp_memory.text.conversation.speaker_prefix import possible_names, without
 from mcp_memory.text.language.identifiers import parts_of
 from mcp_memory.text.language.terms import content_words, is_aside
@@ -29,10 +30,8 @@ T = TypeVar("T")
 
 ROWS_KEPT = 128
 """The cached results: two for each question, some 15 KB each."""
-
 ENDPOINT_S = 1.0
-"""The seconds that a search waits for an endpoint, which takes some 0.1 s. After that, keywords answer without
-vectors."""
+"""The seconds that a search waits for an endpoint, which takes some 0.1 s. After that, keywords answer alone."""
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
@@ -194,17 +193,18 @@ class Retrievers:
                 self._loader.require("words", "vectors")
             except StillReading as error:
                 found.without_words = error
-            with_words = not found.without_words
-            return self._remembered((embedder.fingerprint, text, with_words, replace(filters, now=None)), ask)
+            key = (embedder.fingerprint, text, not found.without_words, replace(filters, now=None))
+            return self._remembered(key, ask)
 
         def ask(mark: Watermark) -> tuple[list[str], ScoredRows, int]:
             if not found.without_words:
                 found.names = self._index.known_speakers(possible_names(text))  # known also where vectors fail
-            names = found.names
             self._loader.require("vectors")
             require_vectors_of(self._index, embedder)
-            vector = self._vectors.embed(embedder, text, names if self._config.drop_names else ())
-            return names, self._index.dense(vector, self._config.candidates, filters), mark.vectors_pending
+            vector = self._vectors.embed(embedder, text, found.names if self._config.drop_names else ())
+            near = self._index.near_phrases(vector, MOST_PHRASES, filters)
+            rows = with_phrases(self._index.dense(vector, self._config.candidates, filters), near, text)
+            return found.names, rows, mark.vectors_pending
 
         try:
             # A pool of its own, since a model that hangs must not block the keyword search.

@@ -63,6 +63,16 @@ class NaiveIndex:
             if (current.generation.embedding, indexed.embedded_text) in self.cached
         }
 
+    def phrases(self, filters: Filters) -> list[tuple[str, str]]:
+        """(path, phrase) of those with a vector."""
+        current = self.generations[self.active]
+        return sorted(
+            (path, phrase)
+            for path, at, _ in current.chunks(filters)
+            for phrase in (current.notes[path].note.when if at == 0 and current.generation.dimension else ())
+            if (current.generation.embedding, phrase) in self.cached
+        )
+
     def lexical(self, terms: list[str], filters: Filters) -> set[tuple[str, int]]:
         current = self.generations[self.active]
         return {(path, at) for path, at, _ in current.chunks(filters) if holds(current.around(path, at), terms)}
@@ -93,7 +103,9 @@ class NaiveIndex:
     def pending(self, generation: NaiveGeneration) -> list[str]:
         if not generation.generation.dimension:
             return []
-        texts = [indexed.embedded_text for _, _, indexed in generation.chunks()]
+        chunks = generation.chunks()
+        texts = [indexed.embedded_text for _, _, indexed in chunks]
+        texts += [phrase for path, at, _ in chunks if at == 0 for phrase in generation.notes[path].note.when]
         return [text for text in texts if (generation.generation.embedding, text) not in self.cached]
 
 

@@ -64,6 +64,7 @@ UPSERTS = st.builds(
     created=DAYS,
     updated=DAYS,
     expires_at=DAYS,
+    meta=st.sampled_from([{}, {}, {"when": ["alpha gamma", "omega"]}]),
 )
 MODELS = {"one": DIMENSION, "two": DIMENSION, "": 0}
 
@@ -168,6 +169,9 @@ class IndexMachine(RuleBasedStateMachine):
             assert len(retriever(query.split(), k, filters)) == min(k, len(expected))
         dense = self.index.dense(vector_of(query), k, filters)
         self.check_dense(dense, self.model.dense(query, filters), k)
+        near = self.index.near_phrases(vector_of(query), 100, filters)
+        said = self.index.get([phrase.chunk_id for phrase in near])
+        assert sorted((str(said[one.chunk_id].note.path), one.text) for one in near) == self.model.phrases(filters)
 
     @invariant()
     def same_rows(self) -> None:

@@ -54,6 +54,24 @@ def vault(tmp_path: Path, model_cache: Path) -> Vault:
     return Vault(tmp_path, model_cache)
 
 
+SUBJECTS = (
+    "---\nkind: preference\nwhen: [writing a commit message, rédiger le compte rendu]\n---\nLower case, the area first."
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_told"),
+    [
+        ("write the commit message for what's staged", True), ("rédige le compte rendu de ce matin", True),
+        ("thanks, perfect", False), ("write a haiku about rain", False), ("what does a commit hash consist of?", False),
+    ],
+)  # fmt: skip
+async def test_a_note_comes_up_when_it_says_so(vault: Vault, prompt: str, is_told: bool) -> None:
+    async with vault.of({**NOTES, "preference/subjects": SUBJECTS}) as engine:
+        said = await told(engine, "s", prompt)
+        assert ("Lower case, the area first." in said) is is_told and "rédiger" not in said
+
+
 @pytest.mark.parametrize("meaning", [True, False])
 async def test_what_belongs_is_told_and_the_cats_tablets_are_not(vault: Vault, meaning: bool) -> None:
     async with vault.of(NOTES, meaning=meaning) as engine:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.world import World, found
+from tests.support.world import World, embedded, found
 
 pytestmark = pytest.mark.anyio
 
@@ -71,6 +71,25 @@ async def test_words_of_the_head_are_found(toy_world: World, head: str, mode: st
     async with toy_world.engine() as engine:
         first, *_ = await found(engine, HEADS[head], mode=mode)
         assert first == "notes/a.md"
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic"])
+async def test_a_note_is_found_by_its_phrases_and_no_answer_shows_them(toy_world: World, mode: str) -> None:
+    toy_world.write("notes/b.md", "# Hospital\n\nThe xray machine is in room 78, beside the xray archive of 441.\n")
+    toy_world.write("notes/c.md", "Rain is likely.")
+    async with toy_world.engine() as engine:
+        note = await engine.append("Lower case.", kind="preference", when=["wording a commit", "Commit schreiben"])
+        await embedded(engine)
+        first, *_ = await found(engine, "wording a commit", mode=mode)
+        assert first == note.path
+        asked = {"query": "wording a commit", "mode": mode, "explain": True}
+        answers = [json.dumps(await engine.perform("search", asked)), await engine.recall("wording a commit")]
+        answers += [(await engine.brief("s", prompt)).text for prompt in (None, "wording a commit")]
+        answers += [await engine.recall(), await engine.recall(ids=[note.id])]
+        assert "Lower case." in answers[1] and not any("schreiben" in answer for answer in answers[:-1])
+        assert b"Commit schreiben" in toy_world.read(note.path)
+        await engine.update(note.id, toy_world.read(note.path).decode().replace("wording a commit", "painting"))
+        assert (await found(engine, "painting", mode="keyword")) == [note.path]
 
 
 async def test_a_note_of_properties_alone_is_found_by_them(world: World) -> None:

@@ -192,6 +192,19 @@ class IndexContract:
 
     # -- writing -----------------------------------------------------------------------------------------------
 
+    def test_a_phrase_under_when_is_near_and_no_chunk(self, index: Index) -> None:
+        told = make_upsert("a.md", ["alpha", "beta"], meta={"when": ["gamma", "delta"]})
+        start(index, [told, make_upsert("b.md", ["gamma"]), make_upsert("c.md", [], meta={"when": ["gamma"]})])
+        before = index.mean_vectors([NotePath("a.md")])
+        (row,) = index.near_phrases(vector_of("gamma"), 1, Filters())
+        assert row.text == "gamma" and row.cosine == pytest.approx(1.0, abs=COSINE_TOLERANCE)
+        assert texts_of(index, [Scored(row.chunk_id, row.cosine)]) == ["alpha"], "the note's first chunk"
+        assert len(index.near_phrases(vector_of("gamma"), 9, Filters())) == 2
+        assert len(texts_of(index, index.dense(vector_of("gamma"), 9, Filters()))) == 3
+        index.apply(index.generations()[0].number, [make_upsert("a.md", ["alpha", "beta"])])
+        assert index.near_phrases(vector_of("gamma"), 9, Filters()) == []
+        assert np.array_equal(index.mean_vectors([NotePath("a.md")]), before)
+
     def test_a_forgotten_note_is_known_but_has_no_chunk(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha"], id="X", state=NoteState.DELETED)])
         assert [record.state for record in index.note_by_id(NoteId("X"))] == [NoteState.DELETED]
@@ -223,7 +236,7 @@ class IndexContract:
     # -- what comes back ---------------------------------------------------------------------------------------
     def test_records_and_chunks_come_back_as_they_were_given(self, index: Index) -> None:
         meta: Mapping[str, Any] = {
-            "when": datetime(2026, 3, 29, 2, 30, tzinfo=timezone(timedelta(hours=2))), "day": date(2026, 1, 1),
+            "moment": datetime(2026, 3, 29, 2, 30, tzinfo=timezone(timedelta(hours=2))), "day": date(2026, 1, 1),
             "list": [1, 2.5, None, True, {"deep": ["é", "\ud800"]}], "$time": "text", "dict": {1: "one", "$x": 2},
         }  # fmt: skip
         upsert = make_upsert(

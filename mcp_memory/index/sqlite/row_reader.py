@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.note_filter import condition
 from mcp_memory.index.sqlite.row_codec import decode_chunk, decode_note
-from mcp_memory.index.sqlite.schema import MAX_CHUNKS, ORDER, ORDINAL_BITS, Tables
+from mcp_memory.index.sqlite.schema import FIRST_PHRASE, MAX_CHUNKS, ORDER, ORDINAL_BITS, Tables
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage
 from mcp_memory.runtime.idle_detector import give_way
 
 _IN_BATCH = 500
 
-_IDS_OF_NOTE = f"BETWEEN number << {ORDINAL_BITS} AND ((number + 1) << {ORDINAL_BITS}) - 1"
+_IDS_OF_NOTE = f"BETWEEN number << {ORDINAL_BITS} AND (number << {ORDINAL_BITS}) + {FIRST_PHRASE - 1}"
 
 
 def records(connection: sqlite3.Connection, tables: Tables, clause: str, values: Sequence[Any]) -> list[NoteRecord]:

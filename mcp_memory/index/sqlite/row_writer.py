@@ -19,9 +19,10 @@ from mcp_memory.index.keywords import posting_codec
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite import link_table
 from mcp_memory.index.sqlite.row_codec import decode_text, encode_chunk, encode_note, encode_text, microseconds
-from mcp_memory.index.sqlite.schema import GONE_KEPT, MAX_CHUNKS, Tables, chunk_id, id_range
+from mcp_memory.index.sqlite.schema import FIRST_PHRASE, GONE_KEPT, Tables, chunk_id, id_range
 from mcp_memory.models import NotePath, NoteRecord, NoteState, TextHash, tag_names
 from mcp_memory.text.markdown.note_links import NoteLink
+from mcp_memory.text.text_hash import text_hash
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,8 +89,8 @@ class WrittenRows:
 def insert(connection: sqlite3.Connection, generation: Generation, model: int, written: WrittenRows) -> RowCounts:
     """Insert all rows of a note whose path is free."""
     tables, chunks = Tables(generation.number), written.chunks
-    if len(chunks) > MAX_CHUNKS:
-        raise InvalidInput(f"a note of more than {MAX_CHUNKS:,} chunks", hint="split the file")
+    if len(chunks) > FIRST_PHRASE:
+        raise InvalidInput(f"a note of more than {FIRST_PHRASE:,} chunks", hint="split the file")
     number = _insert_note(connection, tables, written.note, len(chunks))
     if chunks:
         connection.execute(f"INSERT INTO {tables.words} VALUES (?, ?)", [number, written.words])
@@ -98,7 +99,10 @@ def insert(connection: sqlite3.Connection, generation: Generation, model: int, w
         [(chunk_id(number, at), *encode_chunk(indexed.chunk)) for at, indexed in enumerate(chunks)],
     )
     link_table.insert(connection, tables, number, written.note, written.links)
-    pending = _insert_vectors(connection, tables, model, number, chunks) if generation.dimension else 0
+    texts = [(chunk_id(number, at), indexed.text_hash, indexed.embedded_text) for at, indexed in enumerate(chunks)]
+    phrases = written.note.when if chunks else ()
+    texts += [(chunk_id(number, FIRST_PHRASE + at), text_hash(said), said) for at, said in enumerate(phrases)]
+    pending = _insert_vectors(connection, tables, model, texts) if generation.dimension else 0
     return RowCounts(1, len(chunks), pending)
 
 
@@ -109,7 +113,7 @@ def missing(connection: sqlite3.Connection, tables: Tables, limit: int) -> list[
         f" (SELECT min(chunk) FROM {tables.pending} GROUP BY hash ORDER BY min(chunk) LIMIT ?) ORDER BY chunk",
         [max(limit, 0)],
     )
-    return [(TextHash(text_hash), decode_text(text)) for text_hash, text in rows]
+    return [(TextHash(key), decode_text(text)) for key, text in rows]
 
 
 def store(
@@ -118,7 +122,7 @@ def store(
     """Cache the vectors and assign them to the waiting chunks, in every generation of this model."""
     connection.executemany(
         "INSERT INTO embeddings (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT (model, hash) DO NOTHING",
-        [(model, bindable(text_hash), row.tobytes()) for text_hash, row in zip(hashes, vectors, strict=True)],
+        [(model, bindable(key), row.tobytes()) for key, row in zip(hashes, vectors, strict=True)],
     )
     numbers = connection.execute("SELECT number FROM generations WHERE model = ? AND dimension > 0", [model]).fetchall()
     return {number: _settle(connection, Tables(number), model, hashes) for (number,) in numbers}
@@ -147,20 +151,19 @@ def _insert_note(connection: sqlite3.Connection, tables: Tables, note: NoteRecor
 
 
 def _insert_vectors(
-    connection: sqlite3.Connection, tables: Tables, model: int, number: int, chunks: Sequence[IndexedChunk]
+    connection: sqlite3.Connection, tables: Tables, model: int, texts: Sequence[tuple[int, str, str]]
 ) -> int:
-    """Assign cached vectors and queue the other chunks; return how many were queued."""
+    """Assign cached vectors and queue the other texts, each with its id and hash; return how many were queued."""
     ready: list[tuple[int, int]] = []
     waiting: list[tuple[int, str, bytes]] = []
-    for at, indexed in enumerate(chunks):
-        text_hash = bindable(indexed.text_hash)
+    for row_id, key, text in texts:
         row = connection.execute(
-            "SELECT id FROM embeddings WHERE model = ? AND hash = ?", [model, text_hash]
+            "SELECT id FROM embeddings WHERE model = ? AND hash = ?", [model, bindable(key)]
         ).fetchone()
         if row is None:
-            waiting.append((chunk_id(number, at), text_hash, encode_text(indexed.embedded_text)))
+            waiting.append((row_id, bindable(key), encode_text(text)))
         else:
-            ready.append((chunk_id(number, at), row[0]))
+            ready.append((row_id, row[0]))
     connection.executemany(f"INSERT INTO {tables.vectors} (chunk, embedding) VALUES (?, ?)", ready)
     connection.executemany(f"INSERT INTO {tables.pending} VALUES (?, ?, ?)", waiting)
     return len(waiting)
@@ -168,12 +171,12 @@ def _insert_vectors(
 
 def _settle(connection: sqlite3.Connection, tables: Tables, model: int, hashes: Sequence[TextHash]) -> RowCounts:
     settled = 0
-    for text_hash in dict.fromkeys(map(bindable, hashes)):
+    for key in dict.fromkeys(map(bindable, hashes)):
         settled += connection.execute(
             f"INSERT INTO {tables.vectors} (chunk, embedding) SELECT chunk, embeddings.id"
             f" FROM {tables.pending} AS waiting JOIN embeddings ON model = ? AND embeddings.hash = waiting.hash"
             " WHERE waiting.hash = ? ORDER BY chunk",
-            [model, text_hash],
+            [model, key],
         ).rowcount
-        connection.execute(f"DELETE FROM {tables.pending} WHERE hash = ?", [text_hash])
+        connection.execute(f"DELETE FROM {tables.pending} WHERE hash = ?", [key])
     return RowCounts(pending=-settled)

@@ -18,6 +18,9 @@ ORDINAL_BITS = 20
 
 MAX_CHUNKS = 1 << ORDINAL_BITS
 
+FIRST_PHRASE = MAX_CHUNKS - 16
+"""The ordinal of a note's first phrase under `when`, which has a vector like a chunk, and no text of its own."""
+
 SHARED = """
 CREATE TABLE state (
     uid TEXT NOT NULL,      -- of this very file, so that a sidecar cannot be taken for another's

@@ -17,6 +17,7 @@ from mcp_memory.index.base import (
     Delete,
     Generation,
     LexicalRanking,
+    NearPhrase,
     NoteKey,
     Part,
     ScoredRows,
@@ -33,7 +34,7 @@ from mcp_memory.index.sqlite.cache_sync import FEW
 from mcp_memory.index.sqlite.database import BUSY_S, Database
 from mcp_memory.index.sqlite.link_table import LinkTable
 from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes
-from mcp_memory.index.sqlite.schema import Tables
+from mcp_memory.index.sqlite.schema import FIRST_PHRASE, MAX_CHUNKS, ORDINAL_BITS, Tables, chunk_id
 from mcp_memory.index.sqlite.snapshot import Snapshot, open_snapshot
 from mcp_memory.index.vectors.store import VectorStore, quantise
 from mcp_memory.index.vectors.top_k import among_best, best
@@ -160,6 +161,19 @@ class SqliteIndex(LinkTable):
             if now is None or not now.generation.dimension:
                 return ScoredRows()
             return self._vectors.search(now.connection, now.generation, vector, k, self._admitted(now, filters))
+
+    def near_phrases(self, vector: Vectors, k: int, filters: Filters) -> list[NearPhrase]:
+        with open_snapshot(self.database) as now:
+            if now is None or not now.generation.dimension:
+                return []
+            admitted = self._admitted(now, filters)
+            rows = self._vectors.search(now.connection, now.generation, vector, k, admitted, phrases=True)
+            firsts = [chunk_id(row.chunk_id >> ORDINAL_BITS, 0) for row in rows]
+            notes = {one.chunk_id: one.note for one in row_reader.passages_by_id(now.connection, now.tables, firsts)}
+            return [
+                NearPhrase(notes[first].when[row.chunk_id % MAX_CHUNKS - FIRST_PHRASE], first, row.score)
+                for row, first in zip(rows, firsts, strict=True)
+            ]
 
     def frequencies(self, terms: Sequence[str], filters: Filters | None = None) -> dict[str, int]:
         with self._corpus() as (now, corpus):

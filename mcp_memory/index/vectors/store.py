@@ -72,18 +72,24 @@ class VectorStore(CacheSync["_Slots"]):
     _file_name = "vectors-{}.i8"
 
     def search(
-        self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: AdmittedNotes
-    ) -> ScoredRows:
-        """Return the k best by cosine, ties by chunk id. `connection` is in the snapshot in which `admitted` was
-        made."""
+        self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: AdmittedNotes,
+        *, phrases: bool = False,
+    ) -> ScoredRows:  # fmt: skip
+        """Return the k best chunks by cosine, or else `phrases`, ties by id. `connection` is in the snapshot in which
+        `admitted` was made."""
         wanted = quantise(np.asarray(query, dtype=np.float32).reshape(1, -1), generation.dimension)
         blocks = self.refresh(connection, generation)
+        if phrases:
+            blocks = [block.chosen(block.phrases) for block in blocks]
         if admitted.share < _FEW:  # or most numbers are of removed notes, of which the blocks have few
             blocks = [worth_scanning(block, admitted) for block in blocks]
         if sum(len(block.ids) for block in blocks) >= _MANY:
             blocks = nearest(blocks, wanted, _NEAR * k, admitted)
         ids = chained([block.ids for block in blocks])
-        return best(k, ids, chained([block.cosines(wanted) for block in blocks]), admitted)
+        cosines = [block.cosines(wanted) for block in blocks]
+        for block, scores in zip(blocks, cosines, strict=True) if not phrases else ():
+            scores[block.phrases] = -np.inf
+        return best(k, ids, chained(cosines), admitted)
 
     def refresh(self, connection: sqlite3.Connection, generation: Generation) -> list[VectorBlock]:
         """Catch up with the database; return at least one block."""

@@ -11,6 +11,8 @@ import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
+from mcp_memory.index.sqlite.schema import FIRST_PHRASE, MAX_CHUNKS
+
 _ROWS_AT_ONCE = 1 << 16
 """The vectors per call of the SIMD kernel, which may keep the interpreter's lock: about 1 ms with 384 dimensions."""
 
@@ -24,6 +26,11 @@ class VectorBlock:
 
     ids: NDArray[np.int64]
     vectors: NDArray[np.int8]
+
+    @cached_property
+    def phrases(self) -> NDArray[np.intp]:
+        """The rows that are phrases under `when`, ascending."""
+        return np.flatnonzero((self.ids & (MAX_CHUNKS - 1)) >= FIRST_PHRASE)
 
     @property
     def is_known(self) -> bool:
