@@ -23,7 +23,6 @@ from mcp_memory.projects.projects import Projects
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.briefing_log import BriefingLog
-from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.recall.moments.action_advice import ActionAdvisor
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.runs.journaled_runs import JournaledRuns
@@ -86,7 +85,6 @@ class RecallPorts:
     briefer: Briefer
     advisor: ActionAdvisor
     withdrawals: Withdrawals
-    updates: CrossSessionUpdates
     log: BriefingLog
     uses: UseCounter
 

@@ -141,13 +141,13 @@ def _recall_ports(
     log = BriefingLog(lines, keep_words, uses)
     lines = JsonLines(config.state / "told.jsonl", synced=False, most_bytes=TOLD_BYTES)
     withdrawals = Withdrawals(index, vault.changes, config.recall.private_marks, lines, clock)
-    updates, seen = CrossSessionUpdates(), SeenPassages(config.state / "given")
+    updates, seen = CrossSessionUpdates(vault.changes), SeenPassages(config.state / "given")
     briefer = Briefer(
         answerer, index, search.model, seen, updates, config.recall, filters, indexing.freshness, log, withdrawals,
         off_record, Announcements(config.recall.private_marks), OwnWords(transcripts, clock),
     )  # fmt: skip
     advisor = ActionAdvisor(briefer, indexing.conflicts)
-    return RecallPorts(answerer, briefer, advisor, withdrawals, updates, log, uses)
+    return RecallPorts(answerer, briefer, advisor, withdrawals, log, uses)
 
 
 @contextmanager

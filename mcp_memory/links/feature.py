@@ -40,8 +40,8 @@ def build(core: Core) -> Feature:
     graph = NoteGraph(core.index)
 
     def has_moved(paths: Collection[NotePath]) -> bool:
-        recent = [*core.vault.changes.recent]
-        return any(one.kind is ChangeKind.MOVED and one.client == DISK and one.other in paths for one in recent)
+        moves = (one for one in core.vault.changes.since(0) if one.kind is ChangeKind.MOVED)
+        return any(one.client == DISK and one.other in paths for one in moves)
 
     async def links(request: LinksRequest) -> Payload:
         async def describe(places: Sequence[Place]) -> Payload:

@@ -177,8 +177,8 @@ class UseCounter:
         self.unanswered.store(database)
         while self._waiting:
             self._count(database, self._waiting.popleft())
-        recent, count = list(self._changes.recent), self._changes.count
-        for change in recent[max(0, len(recent) - (count - self._known_changes)) :]:
+        recent, count = self._changes.since(self._known_changes), self._changes.count
+        for change in recent:
             _count_change(database, change)
         self._known_changes = count
         if not is_idle:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from mcp_memory.models import NoteId, NotePath
 from mcp_memory.recall.config import RecallConfig
-from mcp_memory.recall.cross_session_updates import StoredNote
+from mcp_memory.recall.cross_session_updates import is_by
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.text.tokens import count_tokens
+from mcp_memory.vault.journals.change_journal import ChangeKind, NoteChange
 from tests.support.briefings import PORT, QUESTION, begun, told
 from tests.support.world import World
 
@@ -109,4 +111,5 @@ async def test_what_a_restart_finds_is_known(world: World) -> None:
     ],
 )
 def test_whose_it_is(source: str | None, session: str | None, own: bool) -> None:
-    assert StoredNote(1, source, session).is_by(MINE) is own
+    change = NoteChange(0.0, ChangeKind.STORED, NotePath("a.md"), NoteId("a"), client=source, session=session)
+    assert is_by(change, MINE) is own

@@ -128,7 +128,6 @@ async def append_note(core: Core, draft: Draft, supersedes: Place | None = None)
         raise failed
     if receipt.outcome in (Outcome.DUPLICATE, Outcome.UNKNOWN):
         return receipt
-    core.recall.updates.add(receipt.id, draft.source, draft.session)
     chain = (receipt.id, (receipt.superseded or {}).get("id"), f"path:{receipt.path}")
     contradicts = tuple(one for one in contrary if one.id not in chain)[:MOST_SIMILAR]
     if contradicts:

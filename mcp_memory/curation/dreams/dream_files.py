@@ -157,7 +157,7 @@ class DreamFiles:
         """Return whether only dreaming, or only the undo of the run `undone`, has changed MEMORY.md: an undo must keep
         changes of others."""
         first, etag = (None if text is None else etag_of(_bytes(text)) for text in (before, after))
-        for change in reversed([*self.vault.changes.recent]):  # other threads append to it
+        for change in reversed(self.vault.changes.since(0)):
             is_ours = change.client == DREAM and undone in {None, change.undoes}
             if etag != first and change.path == MEMORY and is_ours and change.after == etag:
                 etag = change.before

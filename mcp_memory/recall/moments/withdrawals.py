@@ -13,7 +13,7 @@ from mcp_memory.errors import StorageFailed
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render
-from mcp_memory.recall.cross_session_updates import TITLE_CHARS, StoredNote
+from mcp_memory.recall.cross_session_updates import TITLE_CHARS, is_by
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.lru_cache import LruCache
@@ -77,7 +77,7 @@ class Withdrawals:
         changed it; empty for none. Each note is described once; more than a few are counted."""
         with self._lock:
             told, latest = self._known().get(session) or {}, dict[NoteId, NoteChange]()
-            recent = list(self._changes.recent) if told else []
+            recent = self._changes.since(0) if told else []
             numbered = enumerate(recent, self._changes.count - len(recent))
             for number, change in (*((None, change) for change in self._earlier), *numbered):
                 note = _note_of(change)
@@ -118,7 +118,7 @@ class Withdrawals:
         return self._told
 
     def _line(self, session: str, note: NoteId, told: _Told, change: NoteChange) -> str:
-        if change.client and StoredNote(0, change.client, change.session).is_by(session):
+        if change.client and is_by(change, session):
             return ""
         short, kind = in_line(shortened(note) or change.path), change.kind
         if kind is ChangeKind.SUPERSEDED and (newer := next(self._now(NoteId(change.other or "")), None)):

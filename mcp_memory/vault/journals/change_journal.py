@@ -172,18 +172,23 @@ class ChangeJournal:
         self._keep_bytes = keep_bytes
         self._lock = threading.Lock()
         self._latest: dict[NotePath, tuple[Etag | None, float]] | None = None
-        self.recent: deque[NoteChange] = deque(maxlen=1000)
+        self._recent: deque[NoteChange] = deque(maxlen=1000)
         self.count = 0
-        """Of this process's changes; `recent` has the latest of them, the oldest first."""
+        """Of this process's changes."""
 
     def record(self, change: NoteChange) -> None:
         """Add a change that was made. Never fails: the note itself is written."""
         with self._lock:
-            self.recent.append(change)
+            self._recent.append(change)
             self.count += 1
             if self._latest is not None:
                 self._latest[change.path] = change.after, monotonic()
         self._lines.try_append(asdict(change))
+
+    def since(self, count: int) -> list[NoteChange]:
+        """Return the latest of this process's changes, those after the first `count`, the oldest first."""
+        with self._lock:
+            return list(self._recent)[max(0, len(self._recent) - self.count + count) :]
 
     def changes(self) -> list[NoteChange]:
         """Return all known changes, the latest first. Raises StorageFailed."""
