@@ -145,11 +145,14 @@ class NoteRecord:
         """The time at which it expires or was superseded; None if it has no known end."""
         return min(filter(None, (self.superseded_at, self.expires_at)), default=None)
 
+    def has_ended(self, now: datetime) -> bool:
+        return self.expires_at is not None and self.expires_at <= now and not self.superseded_at
+
     def status(self, now: datetime) -> str:
         """Return active, superseded, archived, expired, candidate, set aside or forgotten."""
         if self.superseded_at:
             return "superseded"
-        if self.state is NoteState.ACTIVE and self.expires_at and self.expires_at <= now:
+        if self.state is NoteState.ACTIVE and self.has_ended(now):
             return "expired"
         words = {"archived": "archived", "inbox": "candidate", "aside": "set aside", "deleted": "forgotten"}
         return words.get(self.state, "active")

@@ -51,7 +51,7 @@ class NoteReader:
         files = [(self.visible(path, with_candidates=False), entry) for path, entry in paths]
         shown, replaced = list[Excerpt](), list[str]()
         for file, entry in files:
-            mark = ""
+            mark = "ended" if file.record.has_ended(self.clock()) else ""
             for known in superseded(file, entry):
                 remark, head = successor_of(self.vault.chains, known)
                 replaced.append(remark)

@@ -54,7 +54,7 @@ _HIT = _object(
         "score": {"type": "number", "description": "0 to 1, comparable between queries."},
         "snippet": _STRING,
         "is_whole": {"type": "boolean"},
-        "outdated": _string("Since when, and what a newer note says instead."),
+        "outdated": _string("Since when, and what a newer note says instead, or when it ended."),
         "status": _string("superseded, archived, expired or candidate; absent if active."),
         "superseded_by": _string("Id of the active note that replaced it."),
         "explain": {"type": "object"},

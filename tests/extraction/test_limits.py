@@ -141,4 +141,8 @@ async def test_after_its_end_it_is_silent(world: World) -> None:
         world.later(days=2)
         assert not await found(engine, "freeze deploys billing")
         assert rule not in await engine.recall("May I deploy the billing service?")
+        search = {"query": "freeze deploys billing", "include_archived": True}
+        (hit,) = (await engine.perform("search", search))["hits"]
+        assert (hit["status"], hit["outdated"]) == ("expired", "ended 2026-11-22")
+        assert "until 2026-11-22" in (told := await engine.recall(ids=[hit["id"]])) and "(ended)" in told
         assert not (await take(engine, [person(f"{rule}, please", at=world.now.replace(day=16))])).active, "it is over"

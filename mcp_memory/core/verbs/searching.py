@@ -70,7 +70,7 @@ async def _with_successors(core: Core, result: SearchResult) -> SearchResult:
 async def _with_marks(core: Core, result: SearchResult, filters: Filters) -> SearchResult:
     """Say of each outdated hit what holds now, and put the newer hit before it."""
     marks = await core.recall.answerer.current.marks([hit.id for hit in result.hits], filters)
-    marked = [replace(hit, outdated=marks.get(hit.id)) for hit in result.hits]
+    marked = [replace(hit, outdated=marks.get(hit.id, hit.outdated)) for hit in result.hits]
     ordered = list[Hit]()
     for hit in marked:
         conflict = core.indexing.conflicts.newer_of(hit.id) if hit.outdated else None
