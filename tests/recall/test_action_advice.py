@@ -38,6 +38,26 @@ async def test_an_order_stops_once_and_is_told_in_one_line(world: World) -> None
         assert (await engine.perform("why", {"session": "c/two"}))["given"][0]["event"] == "before-tool"
 
 
+@pytest.mark.parametrize(
+    ("call", "phrase", "is_told"),
+    [
+        ({"command": 'git commit -m "fix"'}, "writing a commit message", True),
+        ({"command": "cd web && git commit -a"}, "Commit schreiben", True),
+        ({"command": "pnpm add zod"}, "installing a package", True), ({"command": "make deploy"}, "deploying", True),
+        ({"file_path": "/work/mill/migrations/7.py"}, "changing migrations/", True),
+        ({"command": "git log"}, "writing a commit message", False),
+        ({"command": "git add ."}, "adding a route", False),
+        ({"command": "make test"}, "writing a test", False), ({"file_path": "/work/mill/a.py"}, "git commit", False),
+    ],
+)  # fmt: skip
+async def test_an_action_brings_up_what_says_so(world: World, call: Any, phrase: str, is_told: bool) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("Lower case, and dull.", kind="fact", project="mill", when=[phrase])
+        advice = await _advice(engine, arguments=call)
+        assert advice["notes"] == [note.id] * is_told and ("Lower case, and dull." in advice["text"]) is is_told
+        assert phrase not in advice["text"]
+
+
 async def test_of_calls_made_at_once_each_is_stopped_and_none_again(world: World) -> None:
     async with world.engine() as engine:
         await engine.append(ORDER, kind="preference", project="mill")

@@ -1,6 +1,6 @@
 """Choose the one note that an agent should see as it acts. The note names the file or command that the agent is about
-to touch, or quotes the error that it has just met. Only exact matches give advice. It matches only words,
-since each call of a tool waits for it."""
+to touch, says under `when` that it helps then, or quotes the error that the agent has just met. Only exact matches give
+advice. It matches only words, since each call of a tool waits for it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.context_budget import TextFrame, fit, render
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, stretches
 from mcp_memory.recall.moments.error_quotes import ErrorOutput
-from mcp_memory.recall.moments.note_mentions import Mention, find_mention
+from mcp_memory.recall.moments.note_mentions import BY_PHRASE, Mention, acts_of, find_mention, says_action
 from mcp_memory.recall.moments.persons_orders import is_curated, is_persons_word
 from mcp_memory.recall.moments.tool_action import ToolAction, read_action
 from mcp_memory.recall.seen_passages import mark_of
@@ -122,12 +122,15 @@ class ActionAdvisor:
         """Yield the passages that name what the action touches; passages that forbid it rank first."""
         now = self.briefer.answerer.clock()
         for passage in self._found(_terms(action), wanted):
-            note, curated = passage.note, is_curated(passage)
+            note, curated, mention = passage.note, is_curated(passage), None
             if curated or note.kind not in _SILENT_KINDS:
                 commands = curated or note.kind not in _AGAINST_ALONE
-                if mention := find_mention(passage.chunk.text, action, commands=commands):
-                    rank = (mention.forbids, note.kind != "fix", mention.weight, curated, *_nearness(passage, now))
-                    yield rank, mention, passage
+                mention = find_mention(passage.chunk.text, action, commands=commands)
+            if not mention and passage.ordinal == 0 and any(says_action(phrase, action) for phrase in note.when):
+                mention = BY_PHRASE
+            if mention:
+                rank = (mention.forbids, note.kind != "fix", mention.weight, curated, *_nearness(passage, now))
+                yield rank, mention, passage
 
     def _quoting(self, output: str, wanted: Filters) -> Iterator[Found]:
         """Yield the passages that quote an error of the output."""
@@ -185,6 +188,7 @@ def _terms(action: ToolAction) -> Iterable[str]:
         yield from (file, name, name.partition(".")[0], file.partition("/")[0])
     for command in action.commands:
         yield from command.words[:3]
+    yield from acts_of(action)
 
 
 def _line(whole: Excerpt, mention: Mention) -> Excerpt:

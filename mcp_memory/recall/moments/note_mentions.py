@@ -12,6 +12,7 @@ from mcp_memory.recall.moments import WORD_SETS, WORDS
 from mcp_memory.recall.moments.shell_line import simple_commands
 from mcp_memory.recall.moments.tool_action import ShellCommand, ToolAction
 from mcp_memory.text.language.denials import ADVISES_AGAINST, FORBIDS, INSTEAD
+from mcp_memory.text.language.terms import content_words, fold
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(\w])|\n+\s*(?:[-*+]|\d+[.)])?\s*")
 _CLAUSE = re.compile(r"[,;:]\s+(?=(?:[^`]*`[^`]*`)*[^`]*$)|\s+[-–—]+\s+|\s+(?:but|instead|sondern|pero|mais)\s+")
@@ -34,6 +35,25 @@ class Mention(NamedTuple):
 
     def is_in(self, line: str) -> bool:
         return bool(self.sentence) and (line.strip() in self.sentence or self.sentence in line)
+
+
+BY_PHRASE = Mention(forbids=False, weight=3, is_against=False, sentence="")
+"""The mention of an action in a phrase under `when`."""
+
+
+def says_action(phrase: str, action: ToolAction) -> bool:
+    """Return whether a phrase under `when` names the action's file or command, or says what the command does: `writing
+    a commit message`, and `git commit`."""
+    said = content_words(phrase)
+    return any(fold(act) in said for act in acts_of(action)) or find_mention(phrase, action) is not None
+
+
+def acts_of(action: ToolAction) -> Iterator[str]:
+    """Yield the words that say what the commands do."""
+    for program, *rest in (command.words[:2] for command in action.commands):
+        yield from WORD_SETS["acts"].intersection([program, *rest])
+        if program != "git" and WORD_SETS["installs"].intersection(rest):
+            yield "install"
 
 
 def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Mention | None:
