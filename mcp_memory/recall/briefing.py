@@ -29,7 +29,7 @@ from mcp_memory.recall.remarks.announcements import Announcements, announcement
 from mcp_memory.recall.remarks.pointers import MOST_POINTERS, pointer_line, pointer_mark
 from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
-from mcp_memory.runtime.threads import in_thread
+from mcp_memory.runtime.threads import Given, T, in_thread
 from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
 from mcp_memory.search.filters import without_commitments
 from mcp_memory.search.note_lookup import named_by
@@ -89,25 +89,24 @@ class Briefer:
         DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
-            await in_thread(self.seen.reset, session, deadline_s=LOOK_S, what="forgetting what was shown")
+            await _look(self.seen.reset, session, what="forgetting what was shown")
             self.updates.begin(session)
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
             wanted = replace(wanted, project=wanted.project or NO_PROJECT)
             due = await self._reminders(session, wanted, TOLD)
             may_tell = replace(wanted, private=self.config.private_marks)
-            look = partial(where_left_off, self.answerer.vault, self.index, may_tell, session)
-            last = await in_thread(look, deadline_s=LOOK_S, what="looking at the last session") if left_off else ""
-            look = partial(self.announcements.waiting, wanted.project)
-            news = await in_thread(look, deadline_s=LOOK_S, what="looking for news")
+            among = self.answerer.vault, self.index, may_tell
+            last = await _look(where_left_off, *among, session, what="looking at the last session") if left_off else ""
+            news = await _look(self.announcements.waiting, wanted.project, what="looking for news")
             told, stored = ("", announcement(news)) if for_person else (announcement(news), "")
             lines = list(filter(None, [last, told]))
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
             taken = sum(count_tokens(line) + 1 for line in [*(one.line for one in due), *lines])
-            uses = await in_thread(self.log.uses.read, deadline_s=LOOK_S, what="reading uses")
+            uses = await _look(self.log.uses.read, what="reading uses")
             rooms = max(budget - taken, budget // 2), max(usual - taken, usual // 2)
             recalled = await self.answerer.start(wanted, rooms[0], uses, rooms[1])
-            passages, notes = await in_thread(self._quoted, recalled, deadline_s=LOOK_S, what="looking it up")
+            passages, notes = await _look(self._quoted, recalled, what="looking it up")
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(taken, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             for line in lines:
@@ -118,7 +117,7 @@ class Briefer:
         # after the deadline, so that an answer that comes too late hasn't announced anything; an agent that asks
         # outside of its hooks doesn't tell its person
         if named and current_caller().is_person:
-            await in_thread(self.announcements.mark, named, deadline_s=LOOK_S, what="noting the news")
+            await _look(self.announcements.mark, named, what="noting the news")
         return replace(briefing, stored=stored)
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
@@ -126,7 +125,7 @@ class Briefer:
         self.model.preload()
         with _within(deadline_s):
             recalled = await self._orders(project)
-            quoted, notes = await in_thread(self._quoted, recalled, deadline_s=LOOK_S, what="looking it up")
+            quoted, notes = await _look(self._quoted, recalled, what="looking it up")
             return await self._briefing(session, project, replace(recalled, passages=tuple(quoted)), (), notes)
 
     async def due(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
@@ -155,8 +154,7 @@ class Briefer:
             if ordered and ordered_paths:
                 phase = replace(phase, budget_tokens=phase.budget_tokens - count_tokens(ordered.text))
             await self.model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
-            look = partial(self._known_to, session, prompt)
-            is_known = await in_thread(look, deadline_s=LOOK_S, what="reading what was shown")
+            is_known = await _look(self._known_to, session, prompt, what="reading what was shown")
             stale = self.freshness.describe_lag()
             due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD)
             update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self.updates.unseen_by(session) else 0
@@ -184,8 +182,7 @@ class Briefer:
             self.updates.mark_seen(session, lasts)
             if not withdrawn or subagent:
                 return briefing
-            look = partial(self.withdrawals.describe, session)
-            gone = await in_thread(look, deadline_s=LOOK_S, what="comparing what was told")
+            gone = await _look(self.withdrawals.describe, session, what="comparing what was told")
             texts = self.off_record.tell_missing(session), gone, briefing.text
             return replace(briefing, text="\n".join(filter(None, texts)))
 
@@ -193,25 +190,23 @@ class Briefer:
         """Return what may be kept of a prompt, and drop what the prompt takes back. This has its own deadline: on a
         busy machine, passages may be late, but a request to keep nothing must be heard. Raises DeadlineExceeded,
         StorageFailed."""
-        hear = partial(self.off_record.hear, session, prompt, self.answerer.clock())
-        is_off_record, taken_back = await in_thread(hear, deadline_s=LOOK_S, what="hearing what is off the record")
+        heard = await _look(self.off_record.hear, session, prompt, self.answerer.clock(), what="hearing the prompt")
+        is_off_record, taken_back = heard
         if taken_back:
-            take_back = partial(self.log.take_back, session, taken_back)
-            await in_thread(take_back, deadline_s=LOOK_S, what="dropping what was taken back")
+            await _look(self.log.take_back, session, taken_back, what="dropping what was taken back")
         return "" if is_off_record else prompt
 
     async def _hear_task(self, session: str, task: str) -> str:
         """Return what may be kept of a sub-agent's task. An agent wrote it, so it neither makes nor ends an
         off-the-record request, but it may repeat a prompt that is off the record."""
-        silences = partial(self.off_record.silences, Caller(session.partition("/")[0]), self.answerer.clock())
-        is_silenced = await in_thread(silences, deadline_s=LOOK_S, what="asking what is off the record")
+        caller, now = Caller(session.partition("/")[0]), self.answerer.clock()
+        is_silenced = await _look(self.off_record.silences, caller, now, what="asking what is off the record")
         return "" if is_silenced else without_private(task)
 
     async def reset(self, session: str, *, ended: bool = False) -> None:
         """Forget what the session has seen and said: its context is empty, or it `ended`."""
-        await in_thread(self.seen.reset, session, deadline_s=LOOK_S, what="forgetting what was shown")
-        forget = partial(self.own_words.forget, session, ended=ended)
-        await in_thread(forget, deadline_s=LOOK_S, what="forgetting what was said")
+        await _look(self.seen.reset, session, what="forgetting what was shown")
+        await _look(partial(self.own_words.forget, session, ended=ended), what="forgetting what was said")
 
     def _known_to(self, session: str, prompt: str) -> Callable[[Passage], bool]:
         """Read what the session has seen and said, and return the test for a passage."""
@@ -221,9 +216,7 @@ class Briefer:
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
         """Return the notes with the ids of briefings, without forgotten notes and candidates."""
-        return await in_thread(
-            lambda: {name: note for name in ids if (note := self._note(name))}, deadline_s=LOOK_S, what="looking it up"
-        )
+        return await _look(lambda: {name: note for name in ids if (note := self._note(name))}, what="looking it up")
 
     async def _reminders(self, session: str, wanted: Filters, stages: frozenset[Stage]) -> list[Reminder]:
         """Return the reminders of commitments that are new to the session."""
@@ -234,7 +227,7 @@ class Briefer:
             found = commitments(self.index, wanted, now, zone)
             return reminders(found, stages, session, self.seen.seen_by(session)) if found else []
 
-        return await in_thread(look, deadline_s=LOOK_S, what="looking for commitments")
+        return await _look(look, what="looking for commitments")
 
     async def _with_reminders(
         self, session: str, recalled: RecalledText, due: Sequence[Reminder], room_chars: int
@@ -248,7 +241,7 @@ class Briefer:
                 heard.append(one)
         marks = [mark for one in heard for mark in one.marks]
         if marks:
-            await in_thread(self.seen.add, session, marks, deadline_s=LOOK_S, what="noting what was shown")
+            await _look(self.seen.add, session, marks, what="noting what was shown")
         return recalled, [note for one in heard for note in one.notes]
 
     async def _with_pointers(self, session: str, recalled: RecalledText, budget_tokens: int) -> RecalledText:
@@ -256,8 +249,7 @@ class Briefer:
         `unsure` keep only those that the line names."""
         if not recalled.unsure:
             return recalled
-        look = partial(self.seen.seen_by, session)
-        seen = await in_thread(look, deadline_s=LOOK_S, what="reading what was shown")
+        seen = await _look(self.seen.seen_by, session, what="reading what was shown")
         new = tuple(passage for passage in recalled.unsure if pointer_mark(passage) not in seen)[:MOST_POINTERS]
         room = recalled.frame.room(budget_tokens)
         assembly = with_notice(recalled.assembly, pointer_line(new), room) if new else recalled.assembly
@@ -285,7 +277,7 @@ class Briefer:
                 self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt, event
             )
 
-        await in_thread(record, deadline_s=LOOK_S, what="noting what was shown")
+        await _look(record, what="noting what was shown")
         recalled = replace(recalled, frame=replace(recalled.frame, as_of=None))
         return Briefing(recalled.text, tuple(notes), recalled.degraded)
 
@@ -309,6 +301,10 @@ class Briefer:
         else:
             found = self.index.note_by_id(named)
         return next((note for note in found if note.state not in {NoteState.DELETED, NoteState.INBOX}), None)
+
+
+async def _look(work: Callable[[*Given], T], *given: *Given, what: str) -> T:
+    return await in_thread(work, *given, what=what, deadline_s=LOOK_S)
 
 
 @contextmanager
