@@ -22,12 +22,15 @@ LIMITED = {
         "Until 2027-01-15 the Lyon office is closed": "2027-01-15",
         "Until Monday the staging server is reserved for the load test": "2026-11-23",
         "This month invoices go out only on Fridays": "2026-11-30",
+        "For the next two weeks croissants only on Saturdays": "2026-12-04",
+        "Until Tuesday please send all invoices to Karin instead of me": "2026-11-24",
     },
     "de": {
         "Diese Woche keine Lieferungen": "2026-11-22",
         "Bis zum 3. Dezember vertritt Marta den Empfang": "2026-12-03",
         "Während der Messe (bis 5.12.) beantwortet Petra alle Mails": "2026-12-05",
         "Bis Freitag wird nichts deployt": "2026-11-27",
+        "In dieser Woche darf niemand an die Datenbank": "2026-11-22",
         "Bis einschließlich Donnerstag bleibt Halle 2 gesperrt": "2026-11-26",
         "Bis Ende März keine Urlaubsanträge mehr genehmigen": "2027-03-31",
         "Den Rest der Woche übernimmt Kai den Bereitschaftsdienst": "2026-11-22",
@@ -64,7 +67,7 @@ LASTING = {
         "Bo thinks that no deploys until Friday are enough", "this week we move to Postgres and drop MySQL",
         "only Priya has read through Monday’s figures", "the shop is open every day until December 3rd",
         "the certificate is valid until 2027-03-01", "the support line is open until 18:00",
-        "sessions are kept for 30 days", "no deploys for the next release",
+        "sessions are kept for 30 days", "never deploy until Friday's tests passed", "no deploys for the next release",
     ),
     "de": (
         "ab dieser Woche gibt es keine Releases am Freitag", "heute haben wir beschlossen, nie freitags zu deployen",
@@ -89,6 +92,8 @@ LASTING = {
 }  # fmt: skip
 NOT_STORED = {
     "en": (
+        "No build has passed this week", "I'm not going to finish this week", "There is no rush this week",
+        "The client won't answer until Monday", "We can't meet until Thursday",
         "This week we fixed three bugs in the importer", "This week we ship the new checkout",
         "This week we are moving everything to Postgres", "Marta covered the front desk until Friday",
         "We were closed until Friday", "We have until Friday to answer the client", "Wait until Friday",
@@ -96,10 +101,14 @@ NOT_STORED = {
         "For now we bill hours by the half day", "Before the demo nobody touches the staging database",
     ),
     "de": (
+        "Bis Montag habe ich keine Antwort", "Diese Woche habe ich niemanden erreicht",
         "Bis Freitag sind alle Tests grün", "Schick mir den Bericht bis Freitag", "Wer bis Freitag zahlt, bekommt es",
         "Diese Woche stellen wir auf pnpm um", "Heute nutzt niemand mehr Flash", "Vorerst keine Releases ohne QA",
     ),
-    "es": ("Hasta ahora nadie se ha quejado", "Esta semana cambiamos de proveedor", "Por ahora facturamos medio día"),
+    "es": (
+        "Esta semana no pude hablar con Karin", "Hasta ahora nadie se ha quejado", "Esta semana cambiamos de proveedor",
+        "Por ahora facturamos medio día",
+    ),
     "fr": ("Jusqu'ici personne ne s'est plaint", "Cette semaine on passe à pnpm", "Pour l'instant aucune livraison"),
 }  # fmt: skip
 

@@ -32,7 +32,8 @@ _RANGE = re.compile(rf"\b(?:{WEEKDAYS})s?(?: at)?[ 0-9:.]*$")
 _PERIOD = re.compile(
     r"\b(?:(?P<firm>(?:(?:for|für|por|pour|durante|pendant) )?"
     r"(?:the rest of (?:the|this)|den rest de[rs]|el resto del?(?: la)?|le reste (?:de la|du)))"
-    r"|this|diese[nrsm]?|est[ea]|cette|ce) (?P<unit>weeks?|months?|monats|mois-ci)\b(?!’)|\btoday\b(?!’)"
+    r"|(?:in |during |en |durante |pendant )?"
+    r"(?:this|diese[nrsm]?|est[ea]|cette|ce)) (?P<unit>weeks?|months?|monats|mois-ci)\b(?!’)|\btoday\b(?!’)"
 )
 _NEXT = re.compile(
     r"\b(?:(?P<firm>for|für|durante|pendant)|(?:in|over) the|(?:in )?den|die|los|las|les) (?:(?:the|die|los|las|les) )?"
@@ -80,7 +81,9 @@ class Form(Enum):
     """The form of the words that name an end."""
 
     UNTIL = auto()
-    """Always a duration: `until Friday`, `for the next ten days`."""
+    """Always a duration: `until Friday`. If something recurs, each time may have such an end."""
+    FOR = auto()
+    """Always a single duration: `for the next ten days`."""
     BY = auto()
     """A duration or a deadline: `bis Freitag`."""
     DURING = auto()
@@ -108,17 +111,17 @@ def find_limit(text: str, said: datetime) -> Limit | None:
     view = text.lower().replace("'", "’")
     if end is None or _has("past", view) or _has("depends", view) or _has("then", end.tail):
         return None
-    if end.form is not Form.DURING and _has("recurs", view):
+    if end.form in {Form.UNTIL, Form.BY} and _has("recurs", view):
         return None
     clause = f"{end.head} {_CLAUSE_ENDS.split(end.tail.lstrip(' ,'))[0]}"
     is_plain = not _has("term", view) and not _has("clause", end.head)
     has_norm = _has("norm", clause)
-    if end.form is not Form.UNTIL and (not has_norm or not is_plain or _has("duty", view)):
+    if end.form in {Form.BY, Form.DURING} and (not has_norm or not is_plain or _has("duty", view)):
         return None
     if end.form is Form.DURING and (_has("changes", view) or _has("trouble", view)):
         return None
     stated = f"{'' if end.opens else end.head} {end.tail}".strip(" ,")
-    is_whole = len(stated.split()) >= LEAST_WORDS and not _has("pronoun", stated)
+    is_whole = len(stated.split()) >= LEAST_WORDS and not _has("pronoun", stated) and not _has("report", view)
     commas = end.tail.count(",") if end.tail.lstrip().startswith(",") else 0
     return Limit(end.day, is_plain, is_plain and is_whole and (end.opens or has_norm), commas)
 
@@ -142,7 +145,7 @@ def _dates(plain: str, said: datetime) -> Iterator[End]:
                 day = said.date() + timedelta(days=6 - said.weekday())
             lead = _LEAD.fullmatch(head)
             is_long = until["firm"] or (lead and lead["during"])  # `während der Messe (bis 5.12.)`
-            if not _RANGE.search(head):
+            if not _RANGE.search(head) and not plain.startswith("’s", match.end()):
                 yield End(day, Form.UNTIL if is_long else Form.BY, head, plain[match.end() :])
 
 
@@ -159,14 +162,14 @@ def _months(plain: str, said: datetime) -> Iterator[End]:
 def _periods(plain: str, said: datetime) -> Iterator[End]:
     today = said.date()
     for match in _PERIOD.finditer(plain):
-        form = Form.UNTIL if match["firm"] else Form.DURING
+        form = Form.FOR if match["firm"] else Form.DURING
         found = End(_last_day(match["unit"], today), form, plain[: match.start()], plain[match.end() :])
         if (found.opens or _CLOSES.match(found.tail)) and not _BEGINS.search(found.head):
             yield found
     for match in _NEXT.finditer(plain):
         count = match["count"] or match["count2"]
         days = int(NUMBERS.get(count, count)) * _DAYS_OF[match["unit"]]
-        form = Form.UNTIL if match["firm"] else Form.DURING
+        form = Form.FOR if match["firm"] else Form.DURING
         yield End(today + timedelta(days), form, plain[: match.start()], plain[match.end() :])
 
 
