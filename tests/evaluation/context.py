@@ -32,7 +32,7 @@ ours; of the prompts with notes labelled as private, the share with any of these
 FEWEST_CHARS = 4
 """A shorter line or sentence of a note is not looked for: it might be anybody's."""
 
-_MARK = re.compile(r"superseded|outdated|contradict|before:", re.IGNORECASE)
+_MARK = re.compile(r"superseded|outdated|contradict|[(;] ?was ", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+")
 _BELOW_HEAD = (">", ":")
 """Begin the lines that belong to a head above: quoted ones, and those of a further passage."""

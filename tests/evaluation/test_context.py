@@ -74,11 +74,11 @@ def test_prompts_count_by_how_much_they_are_told_and_silence_only_where_none_is_
         ("fact (superseded by 01JX) 1ABCDE: The gateway listens on 8087.", 0.0),
         ("fact (superseded by 01JX) 1ABCDE:\n>One.\n>The gateway listens on 8087.", 0.0),
         (f"(superseded) {OLD}:3: other\n:9: The gateway listens on 8087.", 0.0),
-        ("2026-10-01 The gateway listens on 8090. (before: The gateway listens on 8087.)", 0.0),
+        ("2026-10-01 The gateway listens on 8090. (was The gateway listens on 8087.)", 0.0),
         (f"{PORT} (superseded): other\n{OLD}: The gateway listens on 8087.", 1.0),
-        ("before: The gateway listens on 8087.\nThe gateway listens on 8087.", 1.0),
+        ("(was The gateway listens on 8087)\nThe gateway listens on 8087.", 1.0),
         ("its words are not found", 1.0),
-        ("port 8090 (before: 8087, until 2026-10-01)", 0.0),
+        ("port 8090 (was 8087 until 2026-10-01)", 0.0),
     ],
 )
 def test_an_outdated_note_needs_a_mark_where_it_stands(text: str, unmarked: float) -> None:

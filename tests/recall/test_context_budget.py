@@ -237,9 +237,7 @@ def test_a_note_of_one_sentence_is_one_line() -> None:
     ]
     assert told(replace(fact(project="kitchen"), asking="kitchen")) == told(fact())
     assert told(fact(expires_at=DAY)) == [f"2026-11-20 fact until 2026-11-20 4K7Q2M: {WORDS}"]
-    assert told(replace(fact(), remark="before: 70\ndegrees")) == [
-        f"2026-11-20 fact 4K7Q2M (before: 70 degrees): {WORDS}"
-    ]
+    assert told(replace(fact(), remark="was 70\ndegrees")) == [f"2026-11-20 fact 4K7Q2M (was 70 degrees): {WORDS}"]
     assert told(fact("Green tea.\n\n60 degrees.")) == ["2026-11-20 fact 4K7Q2M:", ">Green tea.", ">", ">60 degrees."]
 
 
