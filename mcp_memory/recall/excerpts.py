@@ -22,9 +22,6 @@ MAX_LABEL_CHARS = 100
 TITLE_KNOWN = 0.5
 """The share of a title's words in text and path from which the title isn't repeated: paths are made of titles."""
 
-PLAIN_KIND = "note"
-"""The kind that isn't named, to save room."""
-
 ID_CHARS, ENTRY_CHARS = 6, 8
 """The number of characters at the end of an id, or of a log entry's hash, that answers show."""
 
@@ -129,7 +126,7 @@ class Excerpt:
             return self.short_id or named(self.path)
         note, path = self.note, self.shown_path
         day, clock = self.day_and_time()
-        kind = "" if note.kind == PLAIN_KIND or f"/{note.kind}/" in f"/{path}" or (note.is_log and path) else note.kind
+        kind = "" if note.kind == "note" or f"/{note.kind}/" in f"/{path}" or (note.is_log and path) else note.kind
         title, labels = logs.title_and_labels(self.headings) if note.is_log else (note.title, None)
         project = (labels.project if labels else note.project) or ""
         facts = [self.about] if self.about else ["" if day in path else day, clock if timed else "", named(kind)]
