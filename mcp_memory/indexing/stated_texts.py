@@ -29,7 +29,8 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 @dataclass(frozen=True, slots=True)
 class StatedText:
     """A note, its place, and when it was made; `compatible`: the ids of notes that it doesn't replace. An imported note
-    is older and newer than none."""
+    is older and newer than none. `is_judged`: a language model worded it, and decided which older notes it
+    replaces."""
 
     id: NoteId
     path: NotePath
@@ -37,6 +38,7 @@ class StatedText:
     when: datetime | None = None
     compatible: frozenset[str] = frozenset()
     is_foreign: bool = False
+    is_judged: bool = False
 
     def holds_beside(self, other: StatedText) -> bool:
         return other.id in self.compatible or self.id in other.compatible
@@ -85,9 +87,9 @@ class StatedTexts:
         yield from filter(None, (_stated(passage.chunk.entry, [passage]) for passage in entries.values()))
 
     def is_older(self, older: StatedText, newer: StatedText) -> bool:
-        """Return whether one statement is older than another of the same project. If both have no date, neither is
-        older."""
-        if older.is_foreign or newer.is_foreign or older.note.project != newer.note.project:
+        """Return whether one statement is older than another of the same project, which may contradict it. If both have
+        no date, neither is older."""
+        if newer.is_judged or older.is_foreign or newer.is_foreign or older.note.project != newer.note.project:
             return False
         dates = self.date(older), self.date(newer)
         first = min(older, newer, key=lambda one: (self.date(one), not one.id, one.id))
@@ -116,7 +118,8 @@ def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedText | None
     marks = [str(mark) for mark in note.meta.get("compatible_with", ())]
     if not note.is_log:
         own = NoteText(text, note.title, note.kind, note.project, note.session)
-        return StatedText(note.id, note.path, own, note.date, frozenset(marks), note.is_foreign)
+        is_judged = "by" in note.meta
+        return StatedText(note.id, note.path, own, note.date, frozenset(marks), note.is_foreign, is_judged)
     if entry is None or entry_record(note, entry).state is not NoteState.ACTIVE:
         return None
     headings = [(head, match["title"]) for head in first.chunk.headings if (match := _HEADING.match(head))]

@@ -195,3 +195,11 @@ def test_documents_are_no_statements() -> None:
 def test_any_two_texts_can_be_compared_and_none_contradicts_itself(one: str, other: str) -> None:
     contradiction(one, other)
     assert contradiction(one, one) is None
+
+
+def test_a_participle_before_a_verb_tells_no_event() -> None:
+    found = find_contradiction(
+        NoteText("Delivered parcels are kept for 90 days."), NoteText("Delivered parcels are kept for 180 days.")
+    )
+    assert found == Contradiction("90 days", "180 days")
+    assert find_contradiction(NoteText("Delivered 90 parcels."), NoteText("Delivered 80 parcels.")) is None

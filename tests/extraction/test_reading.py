@@ -216,6 +216,23 @@ async def test_a_note_that_is_no_longer_true_is_replaced(sessions: Sessions, wor
             assert old.id in [one.id for one in made(engine, NoteState.ARCHIVED)]
 
 
+@pytest.mark.parametrize(("verdict", "count"), [("store", 0), ("nothing", 1)])
+async def test_rules_find_no_contradiction_in_what_the_model_compared(
+    sessions: Sessions, world: World, verdict: str, count: int
+):
+    now = "Delivered parcels are kept for 180 days."
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            await engine.append("Delivered parcels are kept for 90 days.", kind="decision", project="app")
+            model.say({**PARCELS, "do": verdict, "text": now, "quote": "it has to be 180 days"})
+            world.later(minutes=1)
+            await finish(sessions, engine, line(1, "legal says it has to be 180 days") + line(2, "Yes."))
+            if verdict == "nothing":
+                await engine.append(now, kind="decision", project="app")
+            await engine.sweep()
+            assert len(await engine.conflicts()) == count
+
+
 @pytest.mark.parametrize(("quote", "is_over"), [("is the offer over", False), ("the flower offer is over", True)])
 async def test_what_the_person_says_is_over_ends(sessions: Sessions, world: World, quote: str, is_over: bool):
     talk = line(1, "the flower offer is over, and nothing comes instead") + line(2, "ok", role="assistant")

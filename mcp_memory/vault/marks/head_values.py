@@ -54,6 +54,8 @@ def kept_of(meta: Meta, document: Document, zone: tzinfo, *, is_log: bool) -> di
         kept["derived_from"] = words_of(meta.get("derived_from"))
     if voice := text_of(meta.get("voice")):
         kept["voice"] = voice
+        if by := text_of(meta.get("by")):
+            kept["by"] = by
     if due := due_from(meta.get("due"), zone):
         kept["due"] = (due.moment(zone) if due.at else due.day).isoformat()
     for name in ("earliest_at", "latest_at", "done_at"):
