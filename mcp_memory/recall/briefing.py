@@ -26,7 +26,7 @@ from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.own_words import OwnWords
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.remarks.announcements import Announcements, announcement
-from mcp_memory.recall.remarks.pointers import MOST_POINTERS, pointer_line, pointer_mark
+from mcp_memory.recall.remarks.note_remarks import MOST_POINTERS, pointer_line, pointer_mark
 from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import Given, T, in_thread

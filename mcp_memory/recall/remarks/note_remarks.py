@@ -1,5 +1,6 @@
-"""Describe the notes beside a recalled note: the note that replaced it, the notes of a page, and of others the nearest
-that they are linked with."""
+"""Describe notes beside recalled notes: the note that replaced one, the notes of a page, and of others the nearest that
+they are linked with. Point to notes that perhaps help with a prompt, since a line of ids and titles costs little if the
+guess is wrong."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -7,10 +8,11 @@ from dataclasses import replace
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, Passage
-from mcp_memory.recall.excerpts import named, shortened
+from mcp_memory.recall.excerpts import excerpt_of, named, shortened
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.markdown.note_links import PLAIN, NoteLink
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.succession.chains import Chains
 from mcp_memory.vault.succession.entry_marks import note_of
@@ -20,6 +22,7 @@ NOW_CHARS = 200
 
 MOST_OF_A_PAGE, MOST_NEAREST = 20, 3
 MOST_READ, MOST_TITLE_CHARS = 100, 60
+MOST_POINTERS, MOST_POINTED_CHARS = 3, 90
 
 
 def successor_of(chains: Chains, file: NoteFile) -> tuple[str, NoteFile | None]:
@@ -100,3 +103,21 @@ def _phrase(index: Index, path: NotePath, link_type: str, is_back: bool) -> str:
 def _children(file: NoteFile) -> list[NotePath]:
     targets = (resolve(link.target, file.record.path) for link in find_links(file.body) if link.kind == "markdown")
     return [NotePath(target) for target in targets if target and target.lower().endswith(".md")]
+
+
+def pointer_line(passages: Sequence[Passage]) -> str:
+    """Return a line that names at most `MOST_POINTERS` notes, each once, by id (or path) and title."""
+    first = {passage.shown_id: passage for passage in reversed(passages)}
+    chosen = list(reversed(first.values()))[:MOST_POINTERS]
+    return f"Perhaps, by memory_recall: {'; '.join(map(_pointer, chosen))}"
+
+
+def pointer_mark(passage: Passage) -> str:
+    """Return the key under which `SeenPassages` records that a session was pointed to this note."""
+    return text_hash(f"{passage.shown_id} pointed to", 16)
+
+
+def _pointer(passage: Passage) -> str:
+    excerpt = excerpt_of(passage)
+    title = passage.chunk.text.partition("\n")[0] if passage.note.is_log else passage.note.title
+    return f"{excerpt.short_id or named(excerpt.path)} {in_quotes(title[:MOST_POINTED_CHARS])}"
