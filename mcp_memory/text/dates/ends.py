@@ -49,13 +49,13 @@ _LEAD = re.compile(
     r"\W*(?:(?:and|so|but|ok|und|also|aber|y|pero|et|mais|from now|from today|ab jetzt|ab today)\W+)*"
     r"(?:(?P<during>während|during|durante|pendant) [^,;]{3,40}\()?$"
 )
-_has = partial(has_cue, "mcp_memory.text.dates", "ends.toml")
-_DAYS_OF = {"day": 1, "week": 7, "month": 31}
-
-
 _CLOSES = re.compile(r"[ .!)]*(?:$|[,;–—])")
+"""Matches the rest of a statement, or of its first clause, that ends with a period."""
 _CLAUSE_ENDS = re.compile(r"[,;:.!–—]")
-LEAST_WORDS = 2
+_DAYS_OF = {"day": 1, "week": 7, "month": 31}
+_LEAST_WORDS = 2
+"""The minimum number of words of a rule, without those for its end."""
+_has = partial(has_cue, "mcp_memory.text.dates", "ends.toml")
 
 
 class Limit(NamedTuple):
@@ -121,7 +121,7 @@ def find_limit(text: str, said: datetime) -> Limit | None:
     if end.form is Form.DURING and (_has("changes", view) or _has("trouble", view)):
         return None
     stated = f"{'' if end.opens else end.head} {end.tail}".strip(" ,")
-    is_whole = len(stated.split()) >= LEAST_WORDS and not _has("pronoun", stated) and not _has("report", view)
+    is_whole = len(stated.split()) >= _LEAST_WORDS and not _has("pronoun", stated) and not _has("report", view)
     commas = end.tail.count(",") if end.tail.lstrip().startswith(",") else 0
     return Limit(end.day, is_plain, is_plain and is_whole and (end.opens or has_norm), commas)
 
