@@ -3,8 +3,6 @@
 A stored text must not control the terminal, so characters that hide or reorder text are printed as codes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Options that commands share. `--vault` and `--config` may come before the command or after it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

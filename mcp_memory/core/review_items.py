@@ -1,7 +1,5 @@
 """Defines what waits for review: items, each with its choices, and the part of a feature that decides about them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """The only way into the rooms below, for the server, the command line and the library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace

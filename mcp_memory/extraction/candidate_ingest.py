@@ -141,13 +141,13 @@ class CandidateIngest:
         """Extract promises from the last two days' logs; return ids stored without review. Raises like `ingest`."""
         wanted = Filters(kinds=frozenset({LOG}), since=self._clock() - timedelta(days=2), foreign=False)
         stored = list[NoteId]()
-        for note in await in_thread(lambda: self._index.notes(wanted), deadline_s=EXTRACT_S, what="looking for logs"):
+        for note in await in_thread(self._index.notes, wanted, deadline_s=EXTRACT_S, what="looking for logs"):
             read = partial(read_new_entries, self._vault, note.path, self._log)
             while (reading := await in_thread(read, deadline_s=EXTRACT_S, what="reading daily logs")).entries:
                 for captured, found in reading.promises:
                     stored += (await self._ingest(found, captured)).active
                 record = partial(self._log.record_all, reading.entries, CandidateOutcome.KNOWN, "log")
-                await in_thread(partial(record, self._clock().timestamp()), deadline_s=10, what="recording entries")
+                await in_thread(record, self._clock().timestamp(), deadline_s=10, what="recording entries")
         return stored
 
     async def _mark_done(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ class CandidateIngest:
         """Store a candidate; return KNOWN if it isn't new."""
         if self._log.find(note_id):
             return CandidateOutcome.KNOWN
-        stored = await in_thread(lambda: self._index.note_by_id(note_id), deadline_s=10, what="looking for the note")
+        stored = await in_thread(self._index.note_by_id, note_id, deadline_s=10, what="looking for the note")
         if stored:  # a crash prevented the log entry, or another device stored the note
             outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
             await self.record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
@@ -295,4 +295,4 @@ class CandidateIngest:
 
     async def record(self, note_id: NoteId, outcome: CandidateOutcome, captured: CapturedMessages) -> None:
         session, at = captured.session, self._clock().timestamp()
-        await in_thread(lambda: self._log.record(note_id, outcome, session, at), deadline_s=10, what="noting it")
+        await in_thread(self._log.record, note_id, outcome, session, at, deadline_s=10, what="noting it")

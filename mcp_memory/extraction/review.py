@@ -91,7 +91,7 @@ class Review:
                 return await self._drop(target, request.etag)
             case "finish":
                 path = (await self._lookup.find(target))[0]
-                await in_thread(lambda: self._candidate(path, request.etag), deadline_s=LOOK_S, what="reading it")
+                await in_thread(self._candidate, path, request.etag, deadline_s=LOOK_S, what="reading it")
                 return await forget_note(self._core, path, None, done=True, by=current_caller())
             case choice:
                 raise InvalidInput(f"unknown choice {choice[:40]!r}", hint="accept, replace, merge, drop or finish")
@@ -129,7 +129,7 @@ class Review:
         path, (other, entry) = (await self._lookup.find(target))[0], await self._lookup.find(into)
         if entry or other == path:
             raise InvalidInput("a candidate can be merged into another note only", hint="pass that note's id or path")
-        file = await in_thread(lambda: self._merged(path, other, etag), deadline_s=LOOK_S, what="merging it")
+        file = await in_thread(self._merged, path, other, etag, deadline_s=LOOK_S, what="merging it")
         await index_written(self._core, file)
         await self._forget(path, f"merged into {file.record.id}", CandidateOutcome.MERGED)
         return file.record
@@ -137,7 +137,7 @@ class Review:
     async def _drop(self, target: str, etag: str | None) -> NoteRecord:
         """Forget a candidate, or a note that was stored without review; it isn't proposed again."""
         path = (await self._lookup.find(target))[0]
-        await in_thread(lambda: self._candidate(path, etag), deadline_s=LOOK_S, what="reading it")
+        await in_thread(self._candidate, path, etag, deadline_s=LOOK_S, what="reading it")
         return await self._forget(path, "dropped in review", CandidateOutcome.DROPPED)
 
     async def _forget(self, path: NotePath, reason: str, outcome: CandidateOutcome) -> NoteRecord:
@@ -148,7 +148,7 @@ class Review:
     async def _record(self, note_id: NoteId, outcome: CandidateOutcome) -> None:
         known = self._log.find(note_id)
         session, at = known.session if known else "", self._clock().timestamp()
-        await in_thread(lambda: self._log.record(note_id, outcome, session, at), deadline_s=10, what="noting it")
+        await in_thread(self._log.record, note_id, outcome, session, at, deadline_s=10, what="noting it")
 
     # -- in threads --------------------------------------------------------------------------------------------
 

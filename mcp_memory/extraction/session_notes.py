@@ -108,7 +108,7 @@ class SessionNotes:
 
     async def extracted(self, session: str) -> Sequence[ExtractedNote]:
         """Return the notes made of a session that are stored or wait."""
-        return await in_thread(lambda: self._read_all(session), deadline_s=LOOK_S, what="reading a session's notes")
+        return await in_thread(self._read_all, session, deadline_s=LOOK_S, what="reading a session's notes")
 
     def _read_all(self, session: str) -> list[ExtractedNote]:
         found: list[ExtractedNote] = []

@@ -1,7 +1,5 @@
 """Grounds a note's references in a commit, and determines what has become of them since."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from mcp_memory.grounding.code_repository import CodeRepository, CodeSnapshot

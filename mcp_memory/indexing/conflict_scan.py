@@ -5,8 +5,6 @@ The files decide: a conflict disappears if either note is superseded, forgotten 
 `compatible_with`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Read the remotes of a repository from its configuration file, which is faster than asking git."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

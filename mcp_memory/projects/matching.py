@@ -4,8 +4,6 @@ If in doubt, a repository becomes a new project. Its notes are then missing else
 projects, but a wrong match would give away confidential notes.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Find the project of a folder, and list, merge and split the projects of a vault."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Brings the URL of a git remote into one form, so that two clones of one repository have the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from urllib.parse import unquote, urlsplit

@@ -1,7 +1,5 @@
 """Find the repository around a folder, and the facts that identify it: its remotes and its first commits."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

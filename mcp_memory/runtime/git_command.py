@@ -1,7 +1,5 @@
 """Run git with a deadline, without prompts, network access or hooks."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -155,7 +155,7 @@ class EmbedderLifecycle:
         config = self._config
         try:
             embedder = await in_thread(
-                lambda: open_embedder(config, self._folder, progress), deadline_s=self._load_s, what="loading the model"
+                open_embedder, config, self._folder, progress, deadline_s=self._load_s, what="loading the model"
             )
             if not embedder.resident or not config.unload_after_s:
                 return embedder
@@ -175,7 +175,7 @@ class EmbedderLifecycle:
     async def _unload(self, embedder: IdleUnloadEmbedder, after_s: float) -> None:
         self._returned = anyio.Event()
         try:
-            if await in_thread(lambda: embedder.rest(after_s), deadline_s=self._load_s, what="unloading the model"):
+            if await in_thread(embedder.rest, after_s, deadline_s=self._load_s, what="unloading the model"):
                 log.info("the model leaves memory until it is needed")
         except McpMemoryError as error:  # still being opened; it will be tried again
             log.warning("%s", error.message)

@@ -105,7 +105,7 @@ class NearNotes:
         model is loaded. Raises IndexUnavailable, DeadlineExceeded."""
         states = frozenset({NoteState.ACTIVE, NoteState.INBOX})
         filters = Filters(states=states, project=project, now=self._clock())
-        return await in_thread(lambda: self._nearest(text, filters), deadline_s=LOOK_S, what="looking for near notes")
+        return await in_thread(self._nearest, text, filters, deadline_s=LOOK_S, what="looking for near notes")
 
     async def holder(self, text: str) -> Holder | None:
         """Return the note or candidate that best contains a statement, notes first. Raises like `nearest`."""

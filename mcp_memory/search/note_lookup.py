@@ -41,7 +41,7 @@ class NoteLookup:
         named = named_by(target)
         if isinstance(named, tuple):
             path, entry = named
-            spelled = await in_thread(lambda: self._spelled(path), deadline_s=LOOK_S, what="looking for the note")
+            spelled = await in_thread(self._spelled, path, deadline_s=LOOK_S, what="looking for the note")
             return target if spelled == path else f"{spelled}#{entry}" if entry else spelled
         if not _ENDING.fullmatch(named):
             return target
@@ -66,7 +66,7 @@ class NoteLookup:
         named = named_by(await self.full_id(target))
         if isinstance(named, tuple):
             return named
-        records = await in_thread(lambda: self._index.note_by_id(named), deadline_s=LOOK_S, what="looking for the note")
+        records = await in_thread(self._index.note_by_id, named, deadline_s=LOOK_S, what="looking for the note")
         if not records:
             raise NotFound(f"no note with the id {named[:100]!r}", hint="memory_search finds ids")
         # A conflict copy has the same id; the note itself is where we wrote it last.

@@ -195,7 +195,7 @@ class Searcher:
     async def _read(self, part: Part) -> None:
         try:
             await in_thread(
-                lambda: self._retrievers.read(part, WARM_S), deadline_s=WARM_S, what="reading the index into memory"
+                self._retrievers.read, part, WARM_S, deadline_s=WARM_S, what="reading the index into memory"
             )
         except McpMemoryError as error:
             log.warning("the index is not in memory yet: %s", error.code)

@@ -1,7 +1,5 @@
 """Collects the candidates for a summary: sentences, and titles that state something; and weights words."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

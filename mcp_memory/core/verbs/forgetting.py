@@ -1,7 +1,5 @@
 """Forgets, archives and restores notes, along with other files that have the same bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

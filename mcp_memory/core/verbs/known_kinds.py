@@ -1,7 +1,5 @@
 """Finds the kinds that a call names, whatever their case: configured kinds, and kinds of notes in the vault."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Answers recall requests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Answers search requests."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from functools import partial
 

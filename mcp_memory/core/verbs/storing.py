@@ -1,7 +1,5 @@
 """Stores notes: the file first, then the index."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Indexes a note that was just written to the vault, and describes it for an answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from time import monotonic
 

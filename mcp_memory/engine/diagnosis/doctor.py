@@ -1,7 +1,5 @@
 """Examines an engine for findings, and fixes those that need no judgment."""
 
-from __future__ import annotations
-
 from time import monotonic
 
 from mcp_memory.core.core import Core

@@ -1,7 +1,5 @@
 """Answers requests about single notes with plain JSON values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """Answers requests about the vault's projects: lists, merges and splits them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import asdict
 from functools import partial

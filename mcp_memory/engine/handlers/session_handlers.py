@@ -1,7 +1,5 @@
 """Answers requests of hooks, and operations on transcripts and candidates, with plain JSON values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial

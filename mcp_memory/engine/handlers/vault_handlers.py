@@ -1,7 +1,5 @@
 """Answers requests about the whole vault, its files, its history and its health with plain JSON values."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial

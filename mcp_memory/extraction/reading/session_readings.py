@@ -80,7 +80,7 @@ class SessionReadings:
         while not (await self._capture.capture_next(place)).at_end:
             pass
         checkpoint = await in_thread(
-            lambda: self._capture.checkpoints.read(place.client, place.name), deadline_s=STEP_S, what="looking"
+            self._capture.checkpoints.read, place.client, place.name, deadline_s=STEP_S, what="looking"
         )
         read = partial(
             read_session, self._capture.paths, place, self._core.vault.layout.tz, self._capture.project_of,
@@ -108,9 +108,7 @@ class SessionReadings:
 
     async def _ask(self, asked: ReadingPrompt) -> SessionReading:
         deadline_s = self._core.config.summarizer.timeout_s + 1
-        reply = await in_thread(
-            lambda: self._model.ask(asked.prompt), deadline_s=deadline_s, what="asking a language model"
-        )
+        reply = await in_thread(self._model.ask, asked.prompt, deadline_s=deadline_s, what="asking a language model")
         return check_answer(reply.text, asked)
 
     @property
