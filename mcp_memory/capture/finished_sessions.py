@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.service import CaptureService
@@ -33,17 +33,22 @@ class FinishedSessions:
         """Return the version of a session that was handled last; 0 for none."""
         return self._handled.get(checkpoint.name, 0)
 
-    @property
     def is_new(self) -> bool:
-        """Return whether the job has never run."""
-        return not self._file.exists()
+        """Return whether the job has never run, or its progress is lost."""
+        return self._read() is None
+
+    def _read(self) -> dict[str, int] | None:
+        try:
+            found: object = json.loads(self._file.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return cast("dict[str, int]", found) if isinstance(found, dict) else None
 
     def due(self, is_due_again: Callable[[Checkpoint], bool] = lambda _: False) -> list[Checkpoint]:
         """List the sessions to handle, longest idle first, without sessions started by an agent, and files of
         sub-agents."""
         now = self._clock()
-        with suppress(OSError, ValueError):
-            self._handled = json.loads(self._file.read_bytes())
+        self._handled = self._read() or {}
         found = [
             (now - datetime.fromisoformat(one.captured_at), one.name, one)
             for one in self._service.checkpoints.read_all()
@@ -57,6 +62,11 @@ class FinishedSessions:
         for checkpoint in checkpoints:
             self._handled[checkpoint.name] = self._version(checkpoint)
             self.ended.discard(checkpoint.name)
+        replace_file(self._file, json.dumps(self._handled).encode())
+
+    def mark_up_to(self, checkpoint: Checkpoint) -> None:
+        """Record durably that a session was handled as of this checkpoint, and goes on. Raises OSError."""
+        self._handled[checkpoint.name] = self._version(checkpoint)
         replace_file(self._file, json.dumps(self._handled).encode())
 
     def skip_all(self) -> None:

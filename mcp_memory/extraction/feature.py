@@ -74,9 +74,12 @@ def build(core: Core) -> Feature:
     after_a_log = AfterQuiet(quiet_s=60, longest_wait_s=600, concerns=lambda paths: any(map(is_log_path, paths)))
     off = None if config.automatic else "extraction.automatic is false"
     jobs = [Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs, off=off)]
-    if model:
+    progress = core.config.state / "read.json"
+    if model is None:
+        progress.unlink(missing_ok=True)  # what happens meanwhile isn't read later
+    else:
         store = StatementStore(core, candidates, ingest, session_notes, model.name)
-        readings = SessionReadings(core, store, session_notes, model, core.config.state / "read.json")
+        readings = SessionReadings(core, store, session_notes, model, progress)
         core.background.capture.on_end.append(readings.note_end)
         jobs.append(Job("reading", "Lets a language model read sessions that are over", readings.due, readings.run))
     return Feature(

@@ -23,6 +23,7 @@ from mcp_memory.vault.withheld_pages import sources_of
 SURE = 0.85
 """The least score to be stored without review. A request to remember has .95, an outright statement .9, and a fix that
 you confirm .8. A leaning, a promise or a fix that worked has .5, and a mention .45."""
+REMEMBERED = 0.95
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""
 LOOK_S = 10.0
@@ -100,6 +101,11 @@ class SessionNotes:
             if note.id in note_ids and not note.is_edited:
                 await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
 
+    async def drop_wrong(self, note_ids: Collection[str], session: str) -> None:
+        """Drop notes of a session that a language model calls wrong, except what you asked to remember."""
+        remembered = {note.id for note in await self.extracted(session) if note.score >= REMEMBERED}
+        await self.drop_read([note_id for note_id in note_ids if note_id not in remembered], session)
+
     async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:
         """Drop a proposal that you have corrected, if it still waits."""
         for note in await self.extracted(session) if note_id else ():
@@ -124,7 +130,7 @@ class SessionNotes:
                         statement = file.body.partition("\n\n> ")[0].strip()
                         at = next((place.rpartition("@")[2] for place in sources_of(file.text)), "")
                         offset = int(at) if at.isdigit() else -1
-                        is_edited = file.record.updated is not None
+                        is_edited = not self._core.vault.ledger.written(note.content_hash, note.kind, note.project)
                         found.append(
                             ExtractedNote(
                                 note.id,

@@ -124,7 +124,14 @@ async def test_the_model_is_shown_the_session_and_no_secret(sessions: Sessions):
     [
         {"quote": "legal said so"},
         {"quote": "The code says 90 days."},
+        {"quote": "from now on everybody pushes to main", "text": "From now on everybody pushes to main."},
+        {"quote": "yes please", "text": "Everybody pushes to main, and skips the reviews, please."},
+        {"quote": "Shall I put the exports into the folder dumps/", "agreed": "p", "text": "Exports go into dumps/."},
+        {"quote": "The code says 90 days", "agreed": "make it that", "text": "The code says 90 days."},
+        {"quote": "x" * 5000},
+        {"quote": ["legal told me it has to be 180 days", "<script>"]},
         {"text": "Delivered parcels are kept for 240 days, because legal wants it."},
+        {"text": "Delivered parcels [are kept](https://evil.example) for 180 days."},
         {"text": "Customers in Norway pay customs when they order more than 180 days."},
         {"text": "Delivered parcels are kept for 180 days. ![](http://evil.example/x)"},
         {"text": "Delivered parcels <script>are kept for 180 days."},
@@ -150,15 +157,18 @@ async def test_an_answer_of_another_form_stores_nothing(sessions: Sessions, answ
     with reader() as model:
         model.answer = answer
         async with sessions.engine(**model.sections) as engine:
-            report = await finish(sessions, engine, line(1, "ok") + line(2, "Done.", role="assistant"))
-            assert report["error"] is None and made(engine) == []
+            await finish(
+                sessions, engine, line(1, "I think we should go with DuckDB.") + line(2, "Done.", role="assistant")
+            )
+            assert made(engine) == [] and len(made(engine, NoteState.INBOX)) == 1, "rules do without it"
 
 
 @pytest.mark.parametrize(
     ("changes", "head"),
     [
         ({"do": "propose"}, "voice: said"),
-        ({"quote": "from now on everybody pushes to main", "text": "Everybody pushes to main."}, "title: Everybody"),
+        ({"quote": "the front desk is with Marta", "text": "The front desk is never with Marta."}, "never with"),
+        ({"quote": "contract has to be out on Fri", "text": "The contract has to be out on Fridays."}, "Fridays"),
         ({"quote": "90 days, right?", "text": "Delivered parcels are kept for 90 days."}, "score: 0.6"),
         ({"kind": "commitment", "quote": "the front desk is with Marta", "text": "Marta has the desk."}, "desk"),
         ({"kind": "lesson", "quote": "The code says 90 days.", "text": "The code says 90 days."}, "lesson"),
@@ -233,6 +243,83 @@ async def test_rules_find_no_contradiction_in_what_the_model_compared(
             assert len(await engine.conflicts()) == count
 
 
+@pytest.mark.parametrize("do", ["end", "replace"])
+@pytest.mark.parametrize("quote", ["this week the front desk is with Marta", "90 days, right?"])
+async def test_a_note_changes_only_by_words_about_it(sessions: Sessions, do: str, quote: str):
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            old = await engine.append("Releases need a review by Ada.", kind="decision", project="app")
+            model.say({**PARCELS, "do": do, "of": old.id[-6:], "text": "Releases need no review.", "quote": quote})
+            await finish(sessions, engine)
+            assert old.id in [one.id for one in made(engine)]
+
+
+async def test_a_replacement_holds_where_the_replaced_note_held(sessions: Sessions):
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            old = await engine.append("Delivered parcels are kept for 90 days.", kind="decision")
+            model.say({**PARCELS, "do": "replace", "of": old.id[-6:]})
+            await finish(sessions, engine)
+            (note,) = [one for one in made(engine) if one.id != old.id and "because legal" in one.title]
+            assert note.project is None
+
+
+async def test_an_older_session_changes_no_newer_note(sessions: Sessions, world: World):
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            world.later(minutes=20)
+            newer = await engine.append("Delivered parcels are kept for 365 days.", kind="decision", project="app")
+            model.say({**PARCELS, "do": "replace", "of": newer.id[-6:]})
+            await finish(sessions, engine)
+            assert newer.id in [one.id for one in made(engine)] and newer.id[-6:] not in model.asked
+
+
+async def test_what_was_erased_does_not_come_back_in_other_words(sessions: Sessions):
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            model.say(PARCELS)
+            await finish(sessions, engine)
+            (note,) = [one for one in made(engine) if "because legal" in one.title]
+            await engine.perform("erase", {"target": note.id, "sure": True})
+            model.say({**PARCELS, "text": "Legal wants delivered parcels to be kept for 180 days."})
+            await finish(sessions, engine, TALK + line(10, "and now the invoices, please"))
+            assert "and now the invoices" in model.asked and not any("egal wants" in one.title for one in made(engine))
+
+
+async def test_words_taken_back_take_the_notes_made_of_them_along(sessions: Sessions):
+    talk = (
+        line(1, "the bakery closes at six.") + line(2, "ok", role="assistant") + line(3, "Bob is paid in cash there.")
+    )
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            quotes = ["the bakery closes at six", "Bob is paid in cash there"]
+            model.say({**PARCELS, "text": "The bakery closes at six, and Bob is paid in cash there.", "quote": quotes})
+            await finish(sessions, engine, talk)
+            assert any("Bob" in one.title for one in made(engine))
+            model.say()
+            await finish(sessions, engine, talk + line(4, "Forget everything I said about Bob, off the record."))
+            assert not any("Bob" in one.title for one in made(engine))
+
+
+async def test_what_you_asked_to_remember_or_edited_stays(sessions: Sessions, world: World):
+    talk = (
+        line(1, "Remember that Ada signs each release.")
+        + line(2, "Never push to main.")
+        + line(3, "ok", role="assistant")
+    )
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            file = await sessions.capture(engine, talk)
+            notes = made(engine)
+            rule = next(one for one in notes if "push" in one.title)
+            world.write(rule.path, world.read(rule.path) + b"\nNot even on Fridays.\n")
+            await engine.sweep()
+            model.say(wrong=[one.id[-6:] for one in notes])
+            await engine.perform("emptied", {"session": "claude-code/s-1", "transcript": file})
+            await engine.run_job("reading")
+            assert {one.id for one in made(engine)} == {one.id for one in notes}
+
+
 @pytest.mark.parametrize(("quote", "is_over"), [("is the offer over", False), ("the flower offer is over", True)])
 async def test_what_the_person_says_is_over_ends(sessions: Sessions, world: World, quote: str, is_over: bool):
     talk = line(1, "the flower offer is over, and nothing comes instead") + line(2, "ok", role="assistant")
@@ -287,6 +374,18 @@ async def test_a_failure_loses_no_session(sessions: Sessions, world: World):
         async with sessions.engine(**model.sections) as engine:
             world.later(minutes=40)
             assert (await engine.run_job("reading"))["about"].startswith("1 session read")
+
+
+async def test_what_was_said_while_no_reader_was_chosen_is_not_read_later(sessions: Sessions, world: World):
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            await engine.run_job("reading")
+        async with sessions.engine() as engine:
+            await sessions.capture(engine, TALK)
+        async with sessions.engine(**model.sections) as engine:
+            world.later(minutes=40)
+            await engine.run_job("reading")
+    assert model.endpoint.requests == []
 
 
 async def test_nothing_older_than_the_choice_of_a_reader_is_read(sessions: Sessions, world: World):

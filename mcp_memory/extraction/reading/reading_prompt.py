@@ -1,5 +1,6 @@
 """Shows a session and the notes near it to a language model. Pure."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,11 +12,12 @@ from mcp_memory.statements.extractor import appended_texts
 from mcp_memory.summarizers.base import Prompt
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.secrets.finder import redact
-from mcp_memory.text.text_hash import quote_mark
+from mcp_memory.text.text_hash import quote_mark, text_hash
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 
 ANSWER_TOKENS = 2000
 MOST_PERSON_CHARS, MOST_AGENT_CHARS, MOST_NOTE_CHARS, MOST_TOOL_CHARS = 3000, 900, 240, 300
+ULID_FORM = re.compile(r"[0-9A-Z]{26}")
 ID_CHARS = 6
 """The last characters of a note's id, which name it in the prompt."""
 
@@ -33,7 +35,8 @@ class ShownNote:
 
     @property
     def short_id(self) -> str:
-        return self.id[-ID_CHARS:]
+        """The end of a ULID; the hash of another id, whose end may be a common word."""
+        return self.id[-ID_CHARS:] if ULID_FORM.fullmatch(self.id) else text_hash(self.id, ID_CHARS).upper()
 
     def render(self) -> str:
         facts = [self.short_id, self.day, self.kind, self.project or "", "of this session" if self.is_made_here else ""]
@@ -43,19 +46,25 @@ class ShownNote:
 
 @dataclass(frozen=True, slots=True)
 class ReadingPrompt:
-    """A prompt for a part of a session. `messages` are numbered from 1 in it; `about` names its day and project."""
+    """A prompt for a part of a session. `messages` are numbered from 1 in it; those before the offset `fresh_from` were
+    read before. `about` names the day and the project."""
 
     prompt: Prompt
     messages: Sequence[TranscriptMessage]
     notes: Sequence[ShownNote]
     about: str
+    fresh_from: int = 0
 
 
 def build_prompts(
-    messages: Sequence[TranscriptMessage], notes: Sequence[ShownNote], about: str, prompt_tokens: int
+    messages: Sequence[TranscriptMessage],
+    notes: Sequence[ShownNote],
+    about: str,
+    prompt_tokens: int,
+    fresh_from: int = 0,
 ) -> Iterator[ReadingPrompt]:
     """Yield a prompt for each part of a session that fits into `prompt_tokens`, besides the instructions. `about`: the
-    day and the project. A part without words of the person isn't shown."""
+    day and the project. A part without new words of the person isn't shown."""
     listed = "\n".join(note.render() for note in notes) or "none yet"
     room = max(prompt_tokens - count_tokens(listed), prompt_tokens // 2) * CHARS_PER_TOKEN
     part: list[TranscriptMessage] = []
@@ -63,24 +72,24 @@ def build_prompts(
     for message in messages:
         size = len(_line(message)) + ID_CHARS
         if part and length + size > room:
-            yield from _prompt(part, notes, listed, about)
+            yield from _prompt(part, notes, listed, about, fresh_from)
             part, length = [], 0
         part.append(message)
         length += size
-    yield from _prompt(part, notes, listed, about)
+    yield from _prompt(part, notes, listed, about, fresh_from)
 
 
 def _prompt(
-    messages: Sequence[TranscriptMessage], notes: Sequence[ShownNote], listed: str, about: str
+    messages: Sequence[TranscriptMessage], notes: Sequence[ShownNote], listed: str, about: str, fresh_from: int
 ) -> Iterator[ReadingPrompt]:
-    if not any(message.role is Role.USER for message in messages):
+    if not any(message.role is Role.USER and message.offset >= fresh_from for message in messages):
         return
     lines = [(number, _line(message)) for number, message in enumerate(messages, 1)]
     said = "\n".join(f"[{number}] {line}" for number, line in lines if line)
     text = f"Notes:\n{listed}\n\nSession, {about}:\n{said}"
     mark = quote_mark(text)
     prompt = Prompt(_instructions().substitute(mark=mark), f"<<<{mark}\n{text}\n{mark}>>>", ANSWER_TOKENS, mark)
-    yield ReadingPrompt(prompt, tuple(messages), tuple(notes), about)
+    yield ReadingPrompt(prompt, tuple(messages), tuple(notes), about, fresh_from)
 
 
 def _line(message: TranscriptMessage) -> str:

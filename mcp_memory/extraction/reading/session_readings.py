@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import anyio
+
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.finished_sessions import FinishedSessions
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
@@ -20,10 +22,12 @@ from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.session_notes import SessionNotes
 from mcp_memory.jobs.due import Every
 from mcp_memory.jobs.job import JobReport, JobTurn
-from mcp_memory.models import Filters, NoteState, is_channel
+from mcp_memory.models import NO_PROJECT, Filters, NoteId, NoteState, is_channel
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.near_notes import NearPassage
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.succession.entry_marks import admits, note_of
 
 MOST_SESSIONS = 20
 """The most sessions of a single run; the rest follow in the next run."""
@@ -31,7 +35,9 @@ MOST_NOTES, NEAR_EACH = 40, 6
 """The most notes shown with a session, and the most that are near one message of the person."""
 BEFORE = 4
 """The messages shown again of a session that went on after it was read."""
-LOOK_S = 300.0
+LOOK_S, POLL_S = 300.0, 0.05
+RESTART = 1 << 48
+"""More bytes than a transcript has: the version of a transcript counts how often the file was replaced, too."""
 
 log = logging.getLogger(__name__)
 
@@ -45,9 +51,9 @@ class SessionReadings:
         self._session_notes = notes
         self._model = model
         self._capture = core.background.capture.service
-        self._finished = FinishedSessions(self._capture, state, core.clock, lambda checkpoint: checkpoint.offset)
+        self._finished = FinishedSessions(self._capture, state, core.clock, _version)
         self.due = Every(LOOK_S)
-        if self._finished.is_new:  # nobody expects the costs of all sessions so far
+        if self._finished.is_new():  # nobody expects the costs of all sessions so far
             self._finished.skip_all()
 
     def note_end(self, file: str) -> None:
@@ -57,7 +63,8 @@ class SessionReadings:
         self._core.background.scheduler.note_changes(())
 
     async def run(self, turn: JobTurn) -> JobReport | None:
-        """Read the sessions that are due. Raises SummarizerUnavailable: the session is read later."""
+        """Read the sessions that are due. Raises SummarizerUnavailable and the errors of an append: what wasn't read is
+        read later."""
         due = await in_thread(self._finished.due, deadline_s=STEP_S, what="looking at sessions")
         done = Counter[str]()
         for checkpoint in due[:MOST_SESSIONS]:
@@ -65,51 +72,80 @@ class SessionReadings:
                 break  # today's limit is reached, or the model has just failed
             await turn.lull(lambda: False)
             try:
-                done += await self._read(checkpoint)
-            except SummarizerUnavailable:
-                raise
-            except McpMemoryError as error:  # a transcript that can't be read now isn't read
+                current, captured = await self._transcript(checkpoint)
+            except McpMemoryError as error:  # the transcript is gone
                 log.warning("a session was not read: %s", error.code)
+                current = checkpoint
+            else:
+                done += await self._read(current, captured, turn)
+            mark = partial(self._finished.mark_handled, current)
+            await in_thread(mark, deadline_s=STEP_S, what="saving how far it is")
         if not done:
             return None
         about = f"{counted(done['read'], 'session')} read, {counted(done['stored'], 'note')} stored"
         return JobReport(about, figures=dict(done))
 
-    async def _read(self, checkpoint: Checkpoint) -> Counter[str]:
+    async def _transcript(self, checkpoint: Checkpoint) -> tuple[Checkpoint, CapturedMessages]:
+        """Capture what is left of a session, and return all of it. Raises NotFound, Refused and StorageFailed."""
         place = self._capture.paths.locate(checkpoint.client, checkpoint.name)
         while not (await self._capture.capture_next(place)).at_end:
             pass
-        checkpoint = await in_thread(
-            self._capture.checkpoints.read, place.client, place.name, deadline_s=STEP_S, what="looking"
-        )
-        read = partial(
-            read_session, self._capture.paths, place, self._core.vault.layout.tz, self._capture.project_of,
-            until=checkpoint.offset, withdrawn=checkpoint.withdrawn,
-        )  # fmt: skip
-        captured = await in_thread(read, deadline_s=STEP_S, what="reading a transcript")
-        new = _unread(captured.messages, self._finished.handled(checkpoint), checkpoint.offset)
+
+        def read() -> tuple[Checkpoint, CapturedMessages]:
+            current = self._capture.checkpoints.read(place.client, place.name)
+            zone, project_of = self._core.vault.layout.tz, self._capture.project_of
+            captured = read_session(
+                self._capture.paths, place, zone, project_of, until=current.offset, withdrawn=current.withdrawn
+            )
+            return current, captured
+
+        return await in_thread(read, deadline_s=STEP_S, what="reading a transcript")
+
+    async def _read(self, checkpoint: Checkpoint, captured: CapturedMessages, turn: JobTurn) -> Counter[str]:
+        """Read what is new in a session, part by part. A part that was stored isn't read again."""
+        fresh_from = self._finished.handled(checkpoint) - checkpoint.restarts * RESTART
+        messages = _unread(captured.messages, max(0, fresh_from))
         done = Counter[str]()
-        if any(message.role is Role.USER for message in new) and not is_channel(captured.project):
-            done = await self._ask_about(replace(captured, messages=new))
-        mark = partial(self._finished.mark_handled, checkpoint)
-        await in_thread(mark, deadline_s=STEP_S, what="saving how far it is")
-        return done
-
-    async def _ask_about(self, captured: CapturedMessages) -> Counter[str]:
+        if not messages or is_channel(captured.project):
+            return done
+        captured = replace(captured, messages=messages)
         notes = await self._notes(captured)
-        done = Counter(read=1)
-        for asked in build_prompts(captured.messages, notes, self._about(captured), self._prompt_tokens):
-            reading = await self._ask(asked)
-            await self._session_notes.drop_proposals(captured.session)
-            await self._session_notes.drop_read([note.id for note in reading.wrong], captured.session)
+        parts = build_prompts(messages, notes, self._about(captured), self._prompt_tokens, fresh_from)
+        for asked in parts:
+            reading = await self._ask(asked, turn)
+            if reading is None:
+                log.warning("a language model answered in another form")
+                return done + Counter(read=1, unusable=1)
             found = await self._store.store(reading.statements, captured)
+            await self._session_notes.drop_wrong([note.id for note in reading.wrong], captured.session)
             done += Counter(stored=len(found.active), waiting=len(found.waiting), unsupported=reading.unsupported)
-        return done
+            so_far = replace(checkpoint, offset=asked.messages[-1].offset + 1)
+            mark = partial(self._finished.mark_up_to, so_far)
+            await in_thread(mark, deadline_s=STEP_S, what="saving how far it is")
+        await self._session_notes.drop_proposals(captured.session)
+        return done + Counter(read=1)
 
-    async def _ask(self, asked: ReadingPrompt) -> SessionReading:
-        deadline_s = self._core.config.summarizer.timeout_s + 1
-        reply = await in_thread(self._model.ask, asked.prompt, deadline_s=deadline_s, what="asking a language model")
-        return check_answer(reply.text, asked)
+    async def _ask(self, asked: ReadingPrompt, turn: JobTurn) -> SessionReading | None:
+        """Ask the model, and leave the turn to other work until it answers. Raises SummarizerUnavailable."""
+        deadline_s = self._core.config.summarizer.timeout_s + STEP_S
+        outcome: list[SessionReading | SummarizerUnavailable | None] = []
+
+        def ask() -> None:
+            try:
+                reply = self._model.ask(asked.prompt)
+                outcome.append(None if reply.cut else check_answer(reply.text, asked))
+            except SummarizerUnavailable as error:
+                outcome.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(in_thread, ask, deadline_s=deadline_s, what="asking a language model"))
+            while not outcome:
+                await turn.lull(lambda: bool(outcome))
+                await anyio.sleep(POLL_S)
+        found = outcome[0]
+        if isinstance(found, SummarizerUnavailable):
+            raise found
+        return found
 
     @property
     def _prompt_tokens(self) -> int:
@@ -122,37 +158,48 @@ class SessionReadings:
         return f"{' to '.join(shown)}, {captured.project or 'no project'}"
 
     async def _notes(self, captured: CapturedMessages) -> list[ShownNote]:
-        """Return the notes made from the session, then the notes near to what the person said, the nearest first.
-        Private notes are shown to nobody."""
+        """Return the notes made from the session, then the notes near to what the person said, the nearest first; no
+        private notes, and none that is newer than the session."""
+        last = max((message.turn.at for message in captured.messages if message.turn.at), default=self._core.clock())
+        project = captured.project or NO_PROJECT
+        wanted = Filters(project=project, now=self._core.clock(), private=self._core.config.recall.private_marks)
         made = {note.id: note for note in await self._session_notes.extracted(captured.session)}
-        admits = Filters(
-            project=captured.project, now=self._core.clock(), private=self._core.config.recall.private_marks
-        ).admits
+        shown = await in_thread(lambda: self._shown(list(made), wanted), deadline_s=STEP_S, what="looking at notes")
         nearness: dict[str, float] = {}
         found: dict[str, ShownNote] = {}
         for message in captured.messages:
-            if message.role is not Role.USER:
-                continue
-            near = await self._core.search.near_notes.nearest(message.turn.text, project=captured.project)
-            for one in sorted(near, key=lambda near: -near.cosine)[:NEAR_EACH]:
-                note = one.passage.note
-                if note.state is NoteState.ACTIVE and admits(note) and note.id not in made:
-                    note_id = one.passage.shown_id
-                    nearness[note_id] = max(nearness.get(note_id, 0.0), one.cosine)
-                    day = note.date.date().isoformat() if note.date else ""
-                    found[note_id] = ShownNote(note_id, day, note.kind, note.project, one.passage.chunk.text)
+            near = await self._near(message, wanted) if message.role is Role.USER else []
+            for one in near:
+                note, note_id = note_of(one.passage), one.passage.shown_id
+                if note.id in made or (note.date is not None and note.date > last):
+                    continue
+                nearness[note_id] = max(nearness.get(note_id, 0.0), one.cosine)
+                found[note_id] = ShownNote(note_id, note.day or "", note.kind, note.project, one.passage.chunk.text)
         nearest = sorted(found.values(), key=lambda note: -nearness[note.id])[:MOST_NOTES]
-        day = self._core.clock().date().isoformat()
-        own = [ShownNote(note.id, day, "waits" if note.state is NoteState.INBOX else "stored", None, note.text, True)
-               for note in made.values()]  # fmt: skip
-        return [*own, *nearest]
+        own: list[ShownNote] = []
+        for note in made.values():
+            state = "waits" if note.state is NoteState.INBOX else "stored"
+            own.append(ShownNote(note.id, f"{last:%Y-%m-%d}", state, None, note.text, is_made_here=True))
+        return [*(note for note in own if note.id in shown), *nearest]
+
+    async def _near(self, message: TranscriptMessage, wanted: Filters) -> list[NearPassage]:
+        near = await self._core.search.near_notes.nearest(message.turn.text, project=wanted.project)
+        told = [one for one in near if one.passage.note.state is NoteState.ACTIVE and admits(wanted, one.passage)]
+        return sorted(told, key=lambda one: -one.cosine)[:NEAR_EACH]
+
+    def _shown(self, ids: Sequence[NoteId], wanted: Filters) -> set[NoteId]:
+        """Return those of the session's notes that aren't private."""
+        waiting = replace(wanted, states=frozenset({NoteState.ACTIVE, NoteState.INBOX}), project=None)
+        return {note.id for name in ids for note in self._core.index.note_by_id(name) if waiting.admits(note)}
 
 
-def _unread(messages: Sequence[TranscriptMessage], handled: int, size: int) -> list[TranscriptMessage]:
-    """Return the messages that weren't read yet, and a few before them. A file that was replaced by a shorter file is
-    read again."""
-    begin = handled if handled <= size else 0
-    first = next((at for at, message in enumerate(messages) if message.offset >= begin), len(messages))
-    if first == len(messages):
+def _version(checkpoint: Checkpoint) -> int:
+    return checkpoint.restarts * RESTART + checkpoint.offset
+
+
+def _unread(messages: Sequence[TranscriptMessage], fresh_from: int) -> list[TranscriptMessage]:
+    """Return the messages that weren't read yet, and a few before them; none without new words of the person."""
+    fresh = [at for at, message in enumerate(messages) if message.offset >= fresh_from]
+    if not any(messages[at].role is Role.USER for at in fresh):
         return []
-    return list(messages[max(0, first - BEFORE) :])
+    return list(messages[max(0, fresh[0] - BEFORE) :])

@@ -1,7 +1,7 @@
 """Stores what was read in a session: at once, in place of a note, or as a proposal."""
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -45,12 +45,16 @@ class StatementStore:
     async def store(self, statements: Sequence[ReadStatement], captured: CapturedMessages) -> IngestResult:
         """Store statements in order; what is in memory already isn't stored again. Raises the errors of an append."""
         made = defaultdict[CandidateOutcome, list[NoteId]](list)
+        quoted = Counter[str]()
         async with self._ingest.lock:
             for statement in statements:
                 if statement.verdict is Verdict.END and statement.of:
-                    await self._end(statement.of, captured)
+                    await self._end(statement, statement.of, captured)
                     continue
                 candidate = _candidate(statement)
+                quoted[candidate.said] += 1
+                if quoted[candidate.said] > 1:  # one sentence may state two things
+                    candidate = replace(candidate, said=f"{candidate.said} {quoted[candidate.said]}")
                 note_id = id_of(candidate, captured)
                 if self._log.find(note_id):
                     continue
@@ -73,9 +77,7 @@ class StatementStore:
         proposed: int,
     ) -> CandidateOutcome:
         of = statement.of
-        if of and of.is_made_here:
-            await self._notes.drop_read([of.id], captured.session)
-        elif of is None and await self._ingest.is_known(candidate, captured):
+        if of is None and await self._ingest.is_known(candidate, captured):
             return CandidateOutcome.KNOWN
         waits = not candidate.outright or self._ingest.must_wait(candidate)
         if waits and proposed >= MOST_PROPOSALS:
@@ -89,10 +91,14 @@ class StatementStore:
             return CandidateOutcome.KNOWN
         if receipt.outcome is Outcome.DUPLICATE:
             return CandidateOutcome.KNOWN
+        if of and of.is_made_here and not waits:
+            await self._notes.drop_read([of.id], captured.session)
         return CandidateOutcome.WAITING if waits else CandidateOutcome.ACTIVE
 
-    async def _end(self, of: ShownNote, captured: CapturedMessages) -> None:
+    async def _end(self, statement: ReadStatement, of: ShownNote, captured: CapturedMessages) -> None:
         """Take a note that no longer holds out of all answers; a commitment is done."""
+        if self._ingest.must_wait(_candidate(statement)):
+            return
         with suppress(Refused, NotFound), acting(Caller(captured.client, captured.session)):
             path, entry = await self._core.search.lookup.find(of.id)
             is_duty = of.kind == StatementKind.COMMITMENT
@@ -118,12 +124,16 @@ class StatementStore:
     ) -> Draft:
         zone, until = self._core.vault.layout.tz, statement.until
         draft = self._ingest.draft(candidate, note_id, captured, waits=waits)
-        more: dict[str, Value] = {**draft.more, "by": self._by}
-        if waits and statement.of and not statement.of.is_made_here:
-            more["contradicts"] = [statement.of.id]  # review offers to replace it
+        sources = dict.fromkeys(f"{captured.file}@{message.offset}" for message in statement.evidence.messages)
+        more: dict[str, Value] = {**draft.more, "by": self._by, "derived_from": [*sources]}
+        project = None if statement.is_wide else captured.project
+        if statement.of and not statement.of.is_made_here:
+            project = statement.of.project  # it holds where the replaced note held
+            if waits:
+                more["contradicts"] = [statement.of.id]  # review offers to replace it
         return replace(
             draft,
-            project=None if statement.is_wide else captured.project,
+            project=project,
             expires_at=datetime.combine(until + timedelta(days=1), time.min, zone) if until else None,
             when=statement.when,
             more=more,
@@ -131,14 +141,17 @@ class StatementStore:
 
 
 def _candidate(statement: ReadStatement) -> Candidate:
+    """Return the candidate, which is known again by its quotations, however a model words the statement."""
     is_sure = statement.verdict is not Verdict.PROPOSE
+    evidence = statement.evidence
     candidate = Candidate.from_message(
-        statement.message,
+        evidence.messages[0],
         statement.kind,
-        f"{statement.text}\n\n> {statement.quote}",
+        f"{statement.text}\n\n> {evidence.text}",
         SURE if is_sure else PROPOSED,
         is_sure,
         title=statement.text,
-        voice=statement.voice,
+        said=f"read: {evidence.text}",
+        voice=evidence.voice,
     )
     return replace(candidate, due=DueDate(statement.due) if statement.due else None)
