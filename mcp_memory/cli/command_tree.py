@@ -87,7 +87,7 @@ _GROUPS = {
         "erase": ("notes.forgetting:erase", "Delete a note and all traces of it for good"),
     },
     "Sessions": {
-        "sessions": ("sessions.transcripts:sessions", "Capture, extract, audit and sum up agents' sessions"),
+        "sessions": ("sessions.transcripts:sessions", "Capture, extract and sum up agents' sessions"),
         "dream": ("sessions.dreaming:dream", "Propose recurring facts for MEMORY.md, in DREAMS.md"),
         "chat": ("sessions.chat:chat", "Talk with a language model that has your memory"),
     },
@@ -152,7 +152,7 @@ _OTHER_WORDS = {
     "due": "reminders remind todo tasks promises commitments agenda", "topics": "tree topic",
     "topics rename": "rename", "topics move": "move", "topics merge": "merge", "topics split": "split",
     "topics compact": "compact tidy", "topics organize": "organize", "sessions capture": "capture transcripts",
-    "sessions extract": "extract", "sessions audit": "audit", "sessions digest": "digest digests",
+    "sessions extract": "extract", "sessions digest": "digest digests",
     "stop": "kill quit", "export": "backup dump", "import": "load ingest",
     "install": "connect", "setup": "init", "uninstall": "disconnect", "serve": "run server", "restart": "reload",
     "config": "settings configure options", "help": "man docs guide manual", "help daemon": "service systemd",

@@ -13,7 +13,7 @@ from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.comparison.sentence import are_apart, differ_within, parse_statement
 from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
 from mcp_memory.text.language.terms import content_words, words
-from mcp_memory.text.language.word_overlap import are_two, coverage, jaccard
+from mcp_memory.text.language.word_overlap import are_two, jaccard
 
 Cosine = Callable[[str, str], float]
 
@@ -34,8 +34,6 @@ other ("staging listens on port 5433", "production …")."""
 SAME_IN_REVIEW = Closeness(words=0.8, cosine=0.65, common=0.25)
 """The closeness of texts that say the same, if a person sees them before anything is stored. Chosen in
 `tests/eval/ninety_days`, so that no wrong pair passes and 51 of 90 right ones do."""
-CONTAINED = Closeness(words=0.6, cosine=0.85)
-"""The closeness at which one text counts as containing another, possibly shorter text."""
 SIMILAR_WORDS = 0.5
 """The share of common words of texts that are worth showing beside each other. Nearly all pairs of notes with a MiniLM
 cosine of .9 or more have it."""
@@ -78,17 +76,6 @@ class Comparison:
     @property
     def shared_words(self) -> float:
         return jaccard(self._old.words, self._new.words)
-
-    @property
-    def containment(self) -> float:
-        """The closeness with which the older text contains the newer text; 0 if it doesn't contain the newer text, or
-        lacks one of its numbers, dates and identifiers. Names may be spelled differently."""
-        share = coverage(self._new.words, self._old.words)
-        cosine = self._cosine()
-        if share < CONTAINED.words and cosine < CONTAINED.cosine:
-            return 0.0
-        missing = self._new.exact - self._old.exact
-        return max(share, cosine) if all(fact.key in self.older.text for fact in missing) else 0.0
 
     @property
     def _is_close(self) -> bool:

@@ -47,13 +47,6 @@ class ExtractRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HeldRequest:
-    """Statements that may be in memory already."""
-
-    texts: Sequence[str]
-
-
 def build(core: Core) -> Feature:
     config = core.config.section("extraction", ExtractionConfig)
     model = _open_reader(core.config, config)
@@ -83,10 +76,7 @@ def build(core: Core) -> Feature:
         core.background.capture.on_end.append(readings.note_end)
         jobs.append(Job("reading", "Lets a language model read sessions that are over", readings.due, readings.run))
     return Feature(
-        operations={
-            "extract": Operation(ExtractRequest, statements.extract),
-            "held": Operation(HeldRequest, statements.held),
-        },
+        operations={"extract": Operation(ExtractRequest, statements.extract)},
         jobs=jobs,
         copies=MadeNotes(core),
         reviewers=[Review(core, candidates), ConflictReview(core)],
@@ -127,11 +117,6 @@ class StatementOperations:
             found = await self._ingest.preview(captured)
             return {"found": [candidate.payload() for candidate in found]}
         return asdict(await self._ingest.ingest(captured))
-
-    async def held(self, request: HeldRequest) -> Payload:
-        """Return the note with each statement, or None."""
-        found = [await self._core.search.near_notes.holder(text) for text in request.texts]
-        return {"held": [note and asdict(note) for note in found]}
 
 
 class MadeNotes(NoteCopies):

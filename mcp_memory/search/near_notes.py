@@ -61,15 +61,6 @@ def quote(text: str, words: str) -> str:
     return truncate(max(found, key=lambda sentence: coverage(wanted, content_words(sentence))), QUOTED_TOKENS)
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A note that contains a statement; `waiting`: it is a candidate that you haven't accepted yet."""
-
-    id: str
-    path: str
-    waiting: bool
-
-
 class NearNotes:
     """Looks for notes near a text, and compares them with it."""
 
@@ -106,15 +97,6 @@ class NearNotes:
         states = frozenset({NoteState.ACTIVE, NoteState.INBOX})
         filters = Filters(states=states, project=project, now=self._clock())
         return await in_thread(self._nearest, text, filters, deadline_s=LOOK_S, what="looking for near notes")
-
-    async def holder(self, text: str) -> Holder | None:
-        """Return the note or candidate that best contains a statement, notes first. Raises like `nearest`."""
-        best, closest = None, 0.0
-        for near in sorted(await self.nearest(text), key=lambda near: near.is_waiting):
-            closeness = near.compare(text).containment
-            if closeness > closest and (best is None or best.is_waiting == near.is_waiting):
-                best, closest = near, closeness
-        return best and Holder(best.passage.shown_id, best.passage.note.path, best.is_waiting)
 
     async def _advise(self, look: Callable[[], list[T]]) -> list[T]:
         try:

@@ -1,4 +1,4 @@
-"""extract, review and audit from the command line, with a daemon and without, and with keys on a terminal."""
+"""extract and review from the command line, with a daemon and without, and with keys on a terminal."""
 
 from __future__ import annotations
 
@@ -29,16 +29,12 @@ def place(tmp_path: Path) -> Place:
     return made
 
 
-def said(place: Place, *arguments: str, code: int = 0):
-    ran = place.run(*arguments, "--json")
-    assert ran.code == code, ran
-    return json.loads(ran.out)
+def said(place: Place, *arguments: str):
+    return json.loads(place.run(*arguments, "--json").ok().out)
 
 
-def test_scripts_extract_audit_accept_and_drop(place: Place):
+def test_scripts_extract_accept_and_drop(place: Place):
     with place.started():
-        before = said(place, "sessions", "audit", "talk.jsonl", code=5)
-        assert (before["lost"], before["share_lost"]) == (3, 1.0)
         taken = said(place, "sessions", "extract", "talk.jsonl", "--client", "codex")
         assert (len(taken["active"]), len(taken["waiting"])) == (1, 2)
         waiting = said(place, "review")["waiting"]
@@ -48,27 +44,14 @@ def test_scripts_extract_audit_accept_and_drop(place: Place):
         assert [each["title"] for each in done] == ["I think we should go with DuckDB."]
         dropped = said(place, "review", "--drop", waiting[1]["id"], "--drop", taken["active"][0])["done"]
         assert [each["choice"] for each in dropped] == ["drop", "drop"]
-        told = place.run("sessions", "audit", "talk.jsonl")
-        assert told.code == 5 and "2 of 3 would be lost (67%)" in told.out and "held" in told.out
 
 
-def test_an_audit_lists_facts_requests_and_results_that_no_rule_finds(place: Place):
-    place.vault.mkdir()
-    rows = [
-        {"role": "user", "text": "Fix the parser.\nhaha, I met Bo in Graz yesterday, he had 3 of them"},
-        {"role": "tool", "tool": "Bash", "text": "ok\n41 passed in 3.2s"},
-    ]
-    (place.root / "facts.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = json.loads(place.run("sessions", "audit", "facts.jsonl", "--json").out)
-    assert [one["what"] for one in found["uncovered"]] == ["request", "number", "result"]
-
-
-def test_an_audit_finds_what_was_promised_and_extract_lets_it_wait(place: Place):
+def test_extract_finds_what_was_promised_and_lets_it_wait(place: Place):
     place.vault.mkdir()
     words = ("Remind me to renew the certificate on Friday.", "I'll send Ann the report by Friday.", "Thanks, go on.")
     rows = [{"session": "s", "role": "user", "text": each} for each in words]
     (place.root / "promised.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = said(place, "sessions", "audit", "promised.jsonl", code=5)["found"]
+    found = said(place, "sessions", "extract", "promised.jsonl", "--dry-run")["found"]
     assert [(each["kind"], each["text"]) for each in found] == [("commitment", each) for each in words[:2]]
     taken = said(place, "sessions", "extract", "promised.jsonl")
     assert (taken["active"], len(taken["waiting"])) == ([], 2)

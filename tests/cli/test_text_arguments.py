@@ -71,11 +71,3 @@ def test_a_word_that_looks_like_an_option_is_named_with_the_way_to_pass_it(serve
 def test_a_misspelt_option_or_command_is_still_named(served: Place):
     assert "--limt" in served.run("search", "--limt", "3", "x").err
     assert "did you mean search" in served.run("serch").err
-
-
-def test_an_audit_says_what_it_cannot_see(served: Place):
-    talk = served.root / "talk.jsonl"
-    talk.write_text('{"role": "user", "text": "We had lunch by the river."}\n')
-    told = served.run("sessions", "audit", str(talk)).ok().out
-    assert "the rules do not recognize" in told
-    assert "holds all of it" not in told

@@ -432,15 +432,6 @@ async def test_what_waits_is_one_number_for_the_doctor_and_the_person(world: Wor
         assert begun.waiting == 2 and "waiting" not in begun.text
 
 
-async def test_what_memory_holds_of_a_statement(world: World):
-    async with world.engine() as engine:
-        note = await engine.append("The nightly export takes 42 minutes.", kind="fact")
-        await take(engine, TALK)
-        texts = ["the nightly export takes 42 minutes", "the nightly export takes 43 minutes", LEANING]
-        one, none, waiting = (await engine.perform("held", {"texts": texts}))["held"]
-        assert one["id"] == note.id and none is None and waiting["waiting"]
-
-
 async def test_operations_say_what_is_wrong(world: World):
     async with world.engine() as engine:
         for choice in ("eat", "merge"):

@@ -1,1 +1,1 @@
-"""Commands for captured sessions: capture, extract, audit, review."""
+"""Commands for captured sessions: capture, extract, review."""

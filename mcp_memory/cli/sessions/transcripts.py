@@ -1,8 +1,6 @@
-"""The sessions commands: capture transcripts, extract what is worth remembering, audit it, sum up a time."""
+"""The sessions commands: capture transcripts, extract what is worth remembering, sum up a time."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,22 +18,14 @@ from mcp_memory.cli.options import command_options, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.runtime.paths import absolute
-from mcp_memory.search.near_notes import Holder
 from mcp_memory.settings.settings import Settings
-from mcp_memory.statements.audit_items import AuditItem, audit_items
-from mcp_memory.statements.candidate import Candidate
-from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.text.pluralize import counted
 
 MOST_BATCH_CHARS = 500_000
 """The most characters of messages in one question; a daemon refuses requests over a few megabytes."""
-MOST_TEXTS = 100
 MOST_AT_ONCE = 200
 """The most transcripts in one question to the engine."""
-LOST = 5
-"""The exit code of an audit that found something missing."""
 
-_PLURALS = {"fix": "fixes"}
 _SUMS = ("messages", "leaves", "secrets", "unreadable")
 
 
@@ -139,43 +129,6 @@ def extract(
     cli.show(result, lines)
 
 
-@sessions.command(short_help="List statements that are missing from memory.")
-@click.argument("transcript")
-@command_options
-def audit(cli: CommandContext, transcript: str) -> None:
-    """Check which statements in a transcript are worth remembering but missing from memory.
-
-    Exits with 5 if any are missing; `extract` stores them. Candidates waiting for review aren't missing. It also lists
-    other statements with a name, number or date, requests, and tool results that no note contains.
-    TRANSCRIPT is a client's file, a session id, or a file with one JSON message per line.
-
-    \b
-    mcp-memory sessions audit talk.jsonl
-    mcp-memory sessions audit talk.jsonl --json | jq .share_lost"""
-    messages = read_transcript(transcript, cli.settings, lambda _: None).messages
-    found = extract_candidates(messages)
-    audited = list(zip(found, _holders(cli, [one.statement for one in found]), strict=True))
-    said = [one.said or one.text for one in found]
-    items = [item for item in audit_items(messages) if not any(item.text in words for words in said)]
-    holders = _holders(cli, [item.text for item in items])
-    uncovered = [item for item, holder in zip(items, holders, strict=True) if not holder]
-    lost = [candidate for candidate, holder in audited if not holder]
-    payload = [
-        {**candidate.payload(), "held_by": by and {"id": by.id, "path": by.path}, "waiting": bool(by and by.waiting)}
-        for candidate, by in audited
-    ]
-    share_lost = len(lost) / len(audited) if audited else 0.0
-    more = {"uncovered": [asdict(item) for item in uncovered], "checked": len(items)}
-    lines = [
-        *_statement_lines(audited, lost, transcript),
-        *_item_lines(uncovered, len(items)),
-        "not checked: anything else that the rules do not recognize",
-    ]
-    cli.show({"found": payload, "lost": len(lost), "share_lost": round(share_lost, 3), **more}, lines)
-    if lost:
-        raise click.exceptions.Exit(LOST)
-
-
 @sessions.command(short_help="Sum up a day, a week or a phase.")
 @note_options.since("From this time on; default: a week before the end")
 @note_options.until("Until this time; default: now")
@@ -220,42 +173,6 @@ def capture_files(cli: CommandContext, files: list[str], *, dry_run: bool) -> li
     return done
 
 
-def _statement_lines(
-    audited: Sequence[tuple[Candidate, Holder | None]], lost: Sequence[Candidate], transcript: str
-) -> Iterator[Any]:
-    for candidate, holder in audited:
-        if holder:
-            waits = ", waiting for review" if holder.waiting else ""
-            yield _line(candidate.payload(), "held", f"  ({holder.path}{waits})")
-    yield from (_line(candidate.payload(), "LOST") for candidate in lost)
-    if not audited:
-        yield "the rules found nothing worth remembering"
-    elif lost:
-        kinds = Counter(candidate.kind.value for candidate in lost)
-        counts = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
-        share = f"{len(lost) / len(audited):.0%}"
-        yield Heading(f"{len(lost)} of {len(audited)} would be lost ({share}): {counts}")
-        yield f"to store them: mcp-memory sessions extract {transcript}"
-    else:
-        yield f"memory has all {len(audited)} that the rules found"
-
-
-def _item_lines(uncovered: Sequence[AuditItem], number: int) -> Iterator[Any]:
-    if uncovered:
-        what = "with a name, number, date, request or result: in no note"
-        yield Heading(f"{len(uncovered)} more of {number} {what}")
-        yield from (f"{item.what:<11}{' '.join(item.text.split())[:160]}" for item in uncovered)
-
-
-def _holders(cli: CommandContext, texts: Sequence[str]) -> list[Holder | None]:
-    """Return the note that has each text, or None."""
-    found: list[Holder | None] = []
-    for at in range(0, len(texts), MOST_TEXTS):
-        held = cli.ask("held", texts=texts[at : at + MOST_TEXTS])["held"]
-        found += (Holder(**by) if by else None for by in held)
-    return found
-
-
 def read_transcript(target: str, settings: Settings, project_of: Callable[[str], str | None]) -> CapturedMessages:
     """Read a transcript of a client, by its file or its session, or a file in the plain form. `project_of` returns the
     project of a folder. Raises NotFound, InvalidInput, Refused and StorageFailed."""
@@ -287,5 +204,5 @@ def _batches(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptM
         yield batch
 
 
-def _line(candidate: dict[str, Any], mark: str, more: str = "") -> str:
-    return f"{mark:<8}{candidate['kind']:<11}{' '.join(candidate['text'].split())[:160]}{more}"
+def _line(candidate: dict[str, Any], mark: str) -> str:
+    return f"{mark:<8}{candidate['kind']:<11}{' '.join(candidate['text'].split())[:160]}"
