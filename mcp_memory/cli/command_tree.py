@@ -76,7 +76,6 @@ _GROUPS = {
         "help": ("help:help_", "Show a page of the guide or the help of a command"),
     },
     "Notes": {
-        "demo": ("setup.demo:demo", "Show what memory does, with temporary example notes"),
         "due": ("notes.listing:due", "List commitments: overdue, today, this week, done"),
         "stats": ("notes.listing:stats", "Count notes, or list unanswered questions"),
         "why": ("sessions.why:why", "Show which notes agents were given unasked, and why"),

@@ -1,1 +1,1 @@
-"""The commands for the first ten minutes: setup and demo."""
+"""The setup command and its steps."""
