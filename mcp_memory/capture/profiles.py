@@ -6,8 +6,7 @@ from pathlib import Path
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import commands
-from mcp_memory.integrations.clients import TITLES, ClientPaths
-from mcp_memory.integrations.installed_plugin import find_installed_plugin
+from mcp_memory.integrations.clients import TITLES
 from mcp_memory.integrations.syntax import read_table
 from mcp_memory.projects.repository_facts import find_repository_facts
 from mcp_memory.text.parsed_values import list_at, table_at, text_at
@@ -32,7 +31,7 @@ def why_not_captured(client: str, root: Path) -> str | None:
     if find_repository_facts(str(folder)):
         return f"{folder} is in a git repository, whose author may have written these sessions"
     try:
-        is_installed = any(_hooks(client, folder)) or _has_plugin(client, folder)
+        is_installed = any(_hooks(client, folder))
     except McpMemoryError as error:
         return error.message
     install = f"{_VARIABLES[client]}={folder} mcp-memory install {client}"
@@ -48,7 +47,3 @@ def _hooks(client: str, folder: Path) -> Iterator[commands.OurCommand]:
                     ours = commands.read(text_at(handler, "command"))
                     if ours and ours.verb.startswith("hook ") and ours.client == client:
                         yield ours
-
-
-def _has_plugin(client: str, folder: Path) -> bool:
-    return find_installed_plugin(client, ClientPaths(folder, {_VARIABLES[client]: str(folder)})) is not None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcp_memory.integrations.clients import CLIENTS
-from tests.clients.agents import Agent, claude_environ, codex_model, doctored, first_request, patient
+from tests.clients.agents import Agent, claude_environ, codex_model, first_request, patient
 from tests.clients.machine import CHECKOUT, Machine
 from tests.clients.programs import run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
@@ -38,23 +36,9 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
     environ = claude_environ(served, anthropic)
     for arguments in (
         ("marketplace", "add", CHECKOUT),
-        ("install", "mcp-memory@mcp-memory", "--config", "url=http://x"),
+        ("install", "mcp-memory@mcp-memory", "--config", f"url={served.url}"),
     ):
         run("claude", "plugin", *arguments, environ=environ, cwd=served.home).succeeded()
-    claude = doctored(served, "claude-code")
-    assert [wired["how"] for wired in claude["wired"]] == ["plugin"] and "names http://x" in claude["todo"][0]
-    mending = claude["todo"][0].rpartition(": ")[2]
-    run(*shlex.split(mending), environ=environ, cwd=served.home).succeeded()
-    claude = doctored(served, "claude-code")
-    assert claude["wired"][0]["reachable"] is None and claude["todo"] == []
-    assert claude["tools"] == {"plugin_mcp-memory_memory": "allowed by our hook"}
-    local = served.home / ".claude" / "settings.local.json"
-    local.write_text('{"disableAllHooks": true}')
-    without = doctored(served, "claude-code")
-    assert without["tools"] == {"plugin_mcp-memory_memory": "no rule"}
-    assert any("mcp__plugin_mcp-memory_memory__memory_*" in line for line in without["todo"]), "no plugin brings a rule"
-    local.unlink()
-    assert claude["hooks"] == {f"{name} (plugin)": "trusted" for name in CLIENTS["claude-code"].hooks}
     agent = patient(Agent(served, anthropic, ("claude", "-p"), environ))  # its hook allows its tools
     talk = agent.ask(
         call("ToolSearch", query=f"select:{IN_CLAUDE}memory_append"),
@@ -79,10 +63,6 @@ def test_codex(served: Machine, openai: OpenAIStub, told: str) -> None:
     config.write_text(codex_model(openai).replace("plugins = false,", "plugins = true,", 1), encoding="utf-8")
     for arguments in (("marketplace", "add", shop), ("add", "mcp-memory@mcp-memory")):
         run("codex", "plugin", *arguments, environ=environ, cwd=served.home).succeeded()
-    seen = doctored(served, "codex")
-    assert [(wired["how"], wired["reachable"]) for wired in seen["wired"]] == [("plugin", None)]
-    assert seen["hooks"] == {f"{name} (plugin)": "untrusted" for name in CLIENTS["codex"].hooks}, "Codex itself says so"
-    assert len(seen["todo"]) == 1 and "does not trust our hooks yet" in seen["todo"][0]
     command = ("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust")
     talk = patient(Agent(served, openai, command, environ)).ask(
         call("memory_append", content="The weir of Rya was built in 1871.", kind="fact"),

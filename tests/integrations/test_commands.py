@@ -329,25 +329,6 @@ def test_no_backup_is_left_beside_another_link_to_the_file(served: Place, home: 
     assert tree(home) == before
 
 
-def test_beside_our_plugin_nothing_is_put_in_a_second_time(served: Place, home: Path) -> None:
-    served.run("install", "claude-code", "--yes").ok()
-    entry = json.loads((home / ".claude.json").read_text())["mcpServers"][SERVER]
-    served.run("uninstall", "claude-code", "--yes").ok()
-    key, root = "mcp-memory@mcp-memory", home / ".claude"
-    copy = root / "plugins" / "copy"
-    for file, content in {
-        root / "settings.json": {"enabledPlugins": {key: True}},
-        root / "plugins" / "installed_plugins.json": {"plugins": {key: [{"installPath": str(copy)}]}},
-        copy / ".claude-plugin" / "plugin.json": {"mcpServers": {"memory": entry}},
-    }.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(content))
-    refused = served.run("install", "claude-code", "--yes")
-    assert refused.code == 1 and f"has our plugin {key}" in refused.err
-    assert f"claude plugin remove {key}" in refused.err
-    shutil.rmtree(root)
-
-
 @pytest.mark.parametrize("program", ["./mcp-memory", "{repo}/mcp-memory"])
 def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program: str, tmp_path: Path) -> None:
     """A cloned repository brings an entry that looks like ours, and a program of our name."""

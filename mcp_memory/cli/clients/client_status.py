@@ -8,35 +8,32 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from mcp_memory.cli.clients.connection_entries import server_entry, stdio_entry
-from mcp_memory.cli.clients.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of, hooks_of_plugin
+from mcp_memory.cli.clients.connection_entries import stdio_entry
+from mcp_memory.cli.clients.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of
 from mcp_memory.cli.clients.installing import find_client_paths, targets_of
 from mcp_memory.cli.clients.reachability import Obstacle, find_obstacle, greet
 from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading
 from mcp_memory.daemon import launch
-from mcp_memory.daemon.listen import known_url
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.hooks import hook_log
-from mcp_memory.integrations import commands, text_file
+from mcp_memory.integrations import text_file
 from mcp_memory.integrations.clients import CLIENTS, TITLES, ClientPaths, Scope
 from mcp_memory.integrations.clients.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
-from mcp_memory.integrations.config_entries import rule_for
 from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.installed_plugin import InstalledPlugin, find_installed_plugin
-from mcp_memory.integrations.server_entry import ServerEntry, command_line
+from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.settings.settings import Settings
 
 ANSWER_S = 10.0
 
-_WAYS = {"install": "by install", "plugin": "by the plugin", "stdio": "over stdio"}
+_WAYS = {"install": "by install", "stdio": "over stdio"}
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectedBy:
-    """A connection of a client. `how` is `install` (or an entry like its own), the client's `plugin`, or `stdio`.
-    `reachable` is None if the daemon answers this entry, otherwise the reason why not."""
+    """A connection of a client. `how` is `install` (or an entry like its own) or `stdio`. `reachable` is None if the
+    daemon answers this entry, otherwise the reason why not."""
 
     scope: Scope
     how: str
@@ -118,7 +115,6 @@ class _Examination:
             if scope == "user" or self._paths.project is not None:
                 for target in targets_of(client, scope, self._settings, self._paths):
                     self._check_file(scope, target)
-        self._check_plugin()
         ways = sorted({way.how for way in status.wired})
         if len(ways) > 1:
             both = " and ".join(_WAYS[way] for way in ways)
@@ -171,27 +167,9 @@ class _Examination:
 
     def _check_openclaw(self, file: Path, plugin: OpenClawPlugin, text: str, remedy: str) -> None:
         if plugin.is_in(text):
-            how = "plugin" if plugin.is_from_marketplace(text) else "install"
-            self._connect("user", how, file, greet("openclaw", self._settings, self._paths), remedy)
+            self._connect("user", "install", file, greet("openclaw", self._settings, self._paths), remedy)
         if plugin.is_shadowed(text):
             self._add_todo(f"OpenClaw offers its own memory tools in place of ours, or none: {remedy}")
-
-    def _check_plugin(self) -> None:
-        """Check the client's plugin, unless it was made for another vault."""
-        client, settings, paths = self._client.name, self._settings, self._paths
-        plugin = find_installed_plugin(client, paths)
-        if plugin is None:
-            return
-        ours = server_entry(client, settings, known_url(settings) or "")
-        if commands.read(command_line(plugin.entry)) != commands.read(command_line(ours)):
-            return
-        obstacle = find_obstacle(client, plugin.entry, plugin.file, ours, settings, paths)
-        self._connect("user", "plugin", plugin.file, obstacle, _plugin_remedy(plugin, settings))
-        states = hooks_of_plugin(self._client, plugin.key, paths)
-        remedy = f"add {rule_for(plugin.server)!r} to permissions.allow in its settings.json"
-        self._check_permission(plugin.server, remedy, hook=states.get("PreToolUse"))
-        self._status.hooks.update({f"{event} (plugin)": state for event, state in states.items()})
-        self._check_hooks(states, "to add it: mcp-memory clients plugin")
 
     def _connect(self, scope: Scope, how: str, file: Path, obstacle: Obstacle | None, remedy: str) -> None:
         self._status.wired.append(ConnectedBy(scope, how, str(file), obstacle and obstacle.why))
@@ -199,15 +177,11 @@ class _Examination:
             remedy = remedy if obstacle.remedy is None else obstacle.remedy
             self._add_todo(f"{obstacle.why}: {remedy}" if remedy else obstacle.why)
 
-    def _check_permission(self, server: str, remedy: str, hook: str | None = None) -> None:
-        """Check whether the agent may call the server's tools. `hook` is the state of the plugin's hook before tools,
-        which allows our tools where no rule of yours applies."""
+    def _check_permission(self, server: str, remedy: str) -> None:
+        """Check whether the agent may call the server's tools."""
         if self._client.name != "claude-code":
             return
-        permission, hooks = ClaudeSettings.read(self._paths).permission(server), self._settings.hooks
-        if permission == "no rule" and hook == TRUSTED and hooks.enabled and "own-tools" not in hooks.off:
-            self._status.tools[server] = "allowed by our hook"
-            return
+        permission = ClaudeSettings.read(self._paths).permission(server)
         self._status.tools[server] = permission
         if permission == "no rule":
             self._add_todo(f"Claude Code asks before each memory tool, and `claude -p` refuses it: {remedy}")
@@ -223,14 +197,6 @@ class _Examination:
     def _add_todo(self, line: str | None) -> None:
         if line and line not in self._status.todo:
             self._status.todo.append(line)
-
-
-def _plugin_remedy(plugin: InstalledPlugin, settings: Settings) -> str:
-    """Return how to point the plugin at the daemon. Only Claude Code has a setting for the plugin's address."""
-    address = known_url(settings)
-    if plugin.has_address and plugin.entry.get("url") != address:
-        return f"claude plugin install {plugin.key} --config url={address}"
-    return "make one for this machine: mcp-memory clients plugin --write FOLDER"
 
 
 def _last_calls(settings: Settings) -> dict[str, str]:

@@ -19,12 +19,11 @@ from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.daemon.listen import expected_url
 from mcp_memory.hooks import hook_log
 from mcp_memory.hooks.hook_report import LATE, LIMITED, HooksReport, report
-from mcp_memory.integrations.installed_plugin import NAME
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.settings.settings import Settings, shipped_path
 from mcp_memory.text.pluralize import counted
 
-PLUGIN_FOLDER = "configs/plugin"
+PLUGIN, PLUGIN_FOLDER = "mcp-memory", "configs/plugin"
 
 _LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, for example on a busy machine")
 
@@ -34,7 +33,7 @@ _LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, for
 def clients(cli: CommandContext) -> None:
     """List the clients on this machine, and how each is connected. Exits with 0 if there is nothing to do, else 1.
 
-    Shows whether each client is connected by install, plugin or stdio, and whether the daemon answers it. Also checks
+    Shows whether each client is connected by install or stdio, and whether the daemon answers it. Also checks
     whether its hooks run, whether its agent may call the tools, and when it last called them.
 
     \b
@@ -143,12 +142,12 @@ def plugin(cli: CommandContext, write: Path | None) -> None:
     root = write or _marketplace()
     if write:
         _write_plugin(write, cli.settings)
-    place, spec = shlex.quote(str(root.absolute())), f"{NAME}@{NAME}"
+    place, spec = shlex.quote(str(root.absolute())), f"{PLUGIN}@{PLUGIN}"
     commands = [
         f"claude plugin marketplace add {place} && claude plugin install {spec}",
         f"codex plugin marketplace add {place} && codex plugin add {spec}",
         f"openclaw plugins install --link {place}/{PLUGIN_FOLDER} --force --accept-capabilities",
-        f"openclaw config set plugins.entries.{NAME}.hooks.allowConversationAccess true",
+        f"openclaw config set plugins.entries.{PLUGIN}.hooks.allowConversationAccess true",
         "openclaw config set plugins.entries.memory-core.enabled false",
     ]
     lines = [f"the plugin: {root.absolute()}", *(f"  {command}" for command in commands)]

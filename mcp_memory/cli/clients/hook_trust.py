@@ -62,18 +62,6 @@ def hooks_of(
     return found
 
 
-def hooks_of_plugin(client: Client, key: str, paths: ClientPaths) -> dict[str, str]:
-    """Map the client's name of each event to the state of its hook, for the plugin that the client knows by that
-    key."""
-    if client.name == "codex":
-        states: dict[str, str] = {}
-        with suppress(Refused):
-            listed = _listed(str(paths.project or paths.home), os.environ)
-            states = {_client_name(hook["eventName"]): _trust(hook) for hook in listed if hook.get("pluginId") == key}
-        return states or dict.fromkeys(client.hooks, WIRED)
-    return dict.fromkeys(client.hooks, OFF if client.why_hooks_off(paths) else TRUSTED)
-
-
 def hashes_of(file: Path, content: bytes) -> dict[str, str]:
     """Map Codex's key of each of our hooks in that file to the hash by which Codex trusts it. Codex reads a copy with
     this content in a temporary home; nothing is written to the file. Raises Refused if Codex gives no answer."""

@@ -40,7 +40,6 @@ from mcp_memory.integrations.config_plan import (
     plan_install,
     plan_uninstall,
 )
-from mcp_memory.integrations.installed_plugin import find_installed_plugin, refuse_installed_plugin
 from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.runtime.paths import absolute
@@ -131,7 +130,6 @@ def plan_connection(
         raise Refused("the daemon listens on a Unix socket, which clients can't use directly", hint=hint)
     paths = find_client_paths()
     connection = _connection(client, settings, paths, scope, name=name, hooks=hooks)
-    refuse_installed_plugin(client, paths, connection.entry)
     wanted = described.targets(connection)
     if trust:
         wanted = with_hook_trust(wanted, _hashes(wanted))
@@ -176,13 +174,9 @@ def connecting_file(client: str, scope: Scope, settings: Settings, paths: Client
 
 
 def connected_clients(settings: Settings) -> list[str]:
-    """Return the titles of the clients whose own files name this vault, or that have our plugin."""
+    """Return the titles of the clients whose own files name this vault."""
     paths = find_client_paths()
-    return [
-        client.title
-        for client in CLIENTS.values()
-        if connecting_file(client.name, "user", settings, paths) or find_installed_plugin(client.name, paths)
-    ]
+    return [client.title for client in CLIENTS.values() if connecting_file(client.name, "user", settings, paths)]
 
 
 def find_client_paths() -> ClientPaths:

@@ -22,7 +22,6 @@ from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, McpMemoryError, StorageFailed
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, Scope
-from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
@@ -86,11 +85,9 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
     disconnected."""
     if not (yes or dry_run):
         cli.refuse_questions("pass --yes, or --dry-run")
-    rows, has_failed, paths = list[dict[str, Any]](), False, find_client_paths()
+    rows, has_failed = list[dict[str, Any]](), False
     for client, described in CLIENTS.items():
         try:
-            if plugin := find_installed_plugin(client, paths):
-                print_status(f"{described.title} has our plugin: {described.program} plugin remove {plugin.key}")
             plan = plan_disconnection(cli.settings_without_mistakes, client, "user")
             for change in () if dry_run else plan.changes:
                 config_files.check(change)

@@ -19,7 +19,6 @@ from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import CLIENTS, TITLES, find_client
-from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.settings.settings import Settings
 
 
@@ -48,9 +47,6 @@ def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str])
         try:
             if not (places or only):
                 absent.append(TITLES[client])
-            elif plugin := find_installed_plugin(client, paths):
-                dialogue.say(f"{title}: connected already, by our plugin {plugin.key}")
-                row["state"] = "connected already"
             else:
                 row |= _connect(dialogue, settings, client, title)
         except McpMemoryError as error:

@@ -88,10 +88,6 @@ class OpenClawPlugin:
         config: Any = jsonc.value_of(text)
         return value_at(config, *_ENTRY) is not None and self._owns(config)
 
-    def is_from_marketplace(self, text: str) -> bool:
-        """Return whether OpenClaw's own command installed the plugin, which configures no command."""
-        return self.is_in(text) and value_at(jsonc.value_of(text), *_COMMAND) is None
-
     def is_on(self, text: str) -> bool:
         """Return whether OpenClaw loads the plugin."""
         config: Any = jsonc.value_of(text)
