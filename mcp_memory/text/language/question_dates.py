@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from mcp_memory.text.dates import MONTHS
+from mcp_memory.text.dates.due import WEEKDAYS
+from mcp_memory.text.dates.periods import find_period
 
 YEARS_BACK = 5
 """The number of past years that a day or month without a year may belong to."""
@@ -68,7 +70,6 @@ _Read = Callable[["re.Match[str]", _Context], list[DateRange]]
 _VERBS = frozenset(("may", "march", "mar"))
 """Words that are months only with a year if they are in lower case."""
 
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBER_WORDS = {
     word: number
     for number, words in enumerate(
@@ -98,14 +99,8 @@ _COUNTED = (
 _BARE_YEAR = rf"{_YEAR}(?! ?(?:{_COUNTED})\b)"
 _YEAR_WORDS = r"(?:in|since|during|of|year|until|till|before|after|early|late|mid|throughout)"
 _MONTH_WORDS = r"(?P<which>in|since|during|of|until|before|after|by|from|early|late|mid|last|past|this past|this|next)"
-_STEPS = {"last": -1, "previous": -1, "past": -1, "this past": -1, "this": 0, "next": 1}
-_NAMED_DAYS = {
-    "the day before yesterday": -2,
-    "day before yesterday": -2,
-    "yesterday": -1,
-    "last night": -1,
-    "tomorrow": 1,
-}
+_STEPS = {"last": -1, "past": -1, "this past": -1, "this": 0, "next": 1}
+_NAMED_DAYS = {"day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1}
 
 
 def _years_in(text: str) -> list[int]:
@@ -162,24 +157,15 @@ def _named_day(match: re.Match[str], context: _Context) -> list[DateRange]:
     return _days(context.today + timedelta(days=_NAMED_DAYS.get(_normalized(match[0]).removeprefix("the "), 0)))
 
 
-def _relative_unit(match: re.Match[str], context: _Context) -> list[DateRange]:
+def _named_period(match: re.Match[str], context: _Context) -> list[DateRange]:
     """Parse `last week`, `this month`, `next year`, `last weekend`."""
-    step = _STEPS[_normalized(match["which"])]
-    monday = context.today - timedelta(days=context.today.weekday())
-    match match["unit"].lower():
-        case "week":
-            return _days(monday + timedelta(weeks=step), 6)
-        case "weekend":
-            return _days(monday + timedelta(days=5, weeks=step), 1)
-        case "month":
-            return [_month_around(context.today, step)]
-        case _:
-            return [_period(context.today.year + step)]
+    period = find_period(_normalized(match["period"]), "past", context.today)
+    return [DateRange(period[0], period[1] - timedelta(days=1))] if period else []
 
 
 def _weekday(match: re.Match[str], context: _Context) -> list[DateRange]:
     """Return the nearest such day in the past, excluding today; with `next` or `this`, the nearest in the future."""
-    ahead = (_WEEKDAYS.index(match["weekday"].lower()) - context.today.weekday()) % 7
+    ahead = (WEEKDAYS.split("|").index(match["weekday"].lower()) - context.today.weekday()) % 7
     is_to_come = _normalized(match["which"]) in {"next", "this"}
     return _days(context.today + timedelta(days=(ahead or 7) if is_to_come else ahead - 7))
 
@@ -221,8 +207,11 @@ _READERS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
         (r"(?:(?:the )?day before yesterday|yesterday|today|tonight|tomorrow|last night|this morning)\b", _named_day),
         (rf"{_AMOUNT} {_UNIT} (?:ago|back|earlier)\b", _ago),
         (rf"(?:last|past|previous) {_AMOUNT} {_UNIT}", _past_stretch),
-        (r"(?P<which>last|previous|this past|past|this|next) (?P<unit>weekend|week|month|year)\b", _relative_unit),
-        (rf"(?P<which>last|past|on|this|next) (?P<weekday>{'|'.join(_WEEKDAYS)})\b", _weekday),
+        (
+            r"(?:this (?=past))?(?P<period>(?:last|previous|past|this|next) (?:weekend|week|month|year))\b",
+            _named_period,
+        ),
+        (rf"(?P<which>last|past|on|this|next) (?P<weekday>{WEEKDAYS})\b", _weekday),
         (rf"{_MONTH_WORDS} {_MONTH}", _month_alone),
         (rf"(?:between|from) (?P<first>(?:19|20)[0-9]{{2}})(?:-|–| (?:and|to|until) ){_BARE_YEAR}", _year_span),
         (rf"{_YEAR_WORDS} (?:the (?:year|summer|spring|winter|autumn|fall)(?: of)? )?{_BARE_YEAR}", _calendar),
