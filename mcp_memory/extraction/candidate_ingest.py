@@ -44,6 +44,7 @@ from mcp_memory.indexing.stated_texts import Contrary
 from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.near_notes import NearPassage
+from mcp_memory.search.note_lookup import Place
 from mcp_memory.statements.candidate import Candidate, Voice, id_of
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.extractor import extract_candidates
@@ -68,9 +69,9 @@ class IngestResult:
     """The ids of notes stored without review and of notes that wait. `known` counts candidates in memory or rejected by
     you."""
 
-    active: tuple[NoteId, ...] = ()
-    waiting: tuple[NoteId, ...] = ()
-    known: int = 0
+    active: tuple[NoteId, ...]
+    waiting: tuple[NoteId, ...]
+    known: int
 
 
 class CandidateIngest:
@@ -211,7 +212,8 @@ class CandidateIngest:
         try:
             replaced = outright_replaced(contrary, candidate) if is_outright and not waits else None
             draft = self.draft(candidate, note_id, captured, contrary, replaced, waits=waits)
-            receipt = await self._append_in_place(draft, replaced)
+            place = (replaced[0].path, replaced[0].id.partition("#")[2] or None) if replaced else None
+            receipt = await self.append_in_place(draft, place)
         except Refused as error:  # a refused candidate must not prevent the others from being stored
             log.warning("a candidate was refused: %s", error.code)
             return CandidateOutcome.KNOWN
@@ -238,12 +240,11 @@ class CandidateIngest:
                 return None
         return near
 
-    async def _append_in_place(self, draft: Draft, replaced: Contrary | None) -> Receipt:
-        """Append a note that replaces another note, or stands beside it if agents may not replace that note."""
-        if replaced:
-            entry = replaced[0].id.partition("#")[2] or None
+    async def append_in_place(self, draft: Draft, place: Place | None) -> Receipt:
+        """Append a note that replaces another note, or stands beside it if only a person may replace that note."""
+        if place:
             try:
-                return await append_for_source(self._core, draft, (replaced[0].path, entry))
+                return await append_for_source(self._core, draft, place)
             except (Refused, NotFound) as error:
                 log.warning("a note was not replaced: %s", error.code)
         return await append_for_source(self._core, draft)

@@ -21,7 +21,7 @@ LEAST_UNQUOTED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Quotations:
     """Quotations and the messages that they stand in; the first message is the person's. `is_certain`: they state
     something, rather than ask or repeat it."""
 
@@ -46,10 +46,6 @@ class _PersonsMessage:
     @cached_property
     def plain(self) -> str:
         return plain(self.text)
-
-    @cached_property
-    def own(self) -> str:
-        return own_words(self.text)
 
     @cached_property
     def sentences(self) -> Sequence[UserSentence]:
@@ -83,36 +79,36 @@ class SessionWords:
         self._fresh_from = fresh_from
         self._persons = [_PersonsMessage(message) for message in messages if message.role is Role.USER]
         agents = [message.turn.text for message in messages if message.role is Role.ASSISTANT]
-        self.said = "\n".join([*(one.own for one in self._persons), *agents])
+        self.said = "\n".join([*(own_words(one.text) for one in self._persons), *agents])
         """What the person and the agent said, without pasted texts and the output of tools."""
 
-    def find(self, quotes: Sequence[str], agreed: str, *, is_lesson: bool) -> Evidence | None:
-        """Find all quotations. The first must be the person's own words; or the agent's, if the person agreed to them
-        right after it. The agent's words alone support only a lesson, for review."""
+    def find(self, quotes: Sequence[str], agreed: str, *, is_lesson: bool) -> Quotations | None:
+        """Find all quotations, at least one. The first must be the person's own words; or the agent's, if the person
+        agreed to them right after it. The agent's words alone support only a lesson, for review."""
         found = [self._persons_quote(quote) for quote in quotes]
-        first = found[0] if found else None
-        if not quotes or not all(map(_is_usable, quotes)) or None in found[1:]:
+        first, *others = found
+        if not all(map(_is_usable, quotes)) or None in others:
             return None
         if first is None:
             return self._agents_quote(quotes[0], agreed, is_lesson=is_lesson) if len(quotes) == 1 else None
         messages = tuple(one.message for one in found if one)
         is_certain = all(one.states(quote) for one, quote in zip(found, quotes, strict=True) if one)
-        return Evidence(tuple(quotes), messages, Voice.SAID if is_certain else Voice.UNSURE, is_certain)
+        return Quotations(tuple(quotes), messages, Voice.SAID if is_certain else Voice.UNSURE, is_certain)
 
     def _persons_quote(self, quote: str) -> _PersonsMessage | None:
         wanted = plain(quote)
         fresh = (one for one in self._persons if one.message.offset >= self._fresh_from and wanted in one.plain)
-        return next(iter(sorted(fresh, key=lambda one: not one.states(quote))), None)
+        return min(fresh, key=lambda one: not one.states(quote), default=None)
 
-    def _agents_quote(self, quote: str, agreed: str, *, is_lesson: bool) -> Evidence | None:
+    def _agents_quote(self, quote: str, agreed: str, *, is_lesson: bool) -> Quotations | None:
         for place, message in enumerate(self._messages):
             if message.role is not Role.ASSISTANT or plain(quote) not in plain(message.turn.text):
                 continue
             after = next((one for one in self._messages[place + 1 :] if one.role is Role.USER), None)
             if after and after.offset >= self._fresh_from and _agrees(_PersonsMessage(after), agreed, quote):
-                return Evidence((f"{quote} ({agreed})",), (after, message), Voice.AGREED, is_certain=True)
+                return Quotations((f"{quote} ({agreed})",), (after, message), Voice.AGREED, is_certain=True)
             if is_lesson and message.offset >= self._fresh_from:
-                return Evidence((quote,), (message,), Voice.UNSURE, is_certain=False)
+                return Quotations((quote,), (message,), Voice.UNSURE, is_certain=False)
         return None
 
 

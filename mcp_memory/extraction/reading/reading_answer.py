@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any, cast
 
-from mcp_memory.extraction.reading.evidence import MOST_QUOTES, Evidence, SessionWords, plain
+from mcp_memory.extraction.reading.evidence import MOST_QUOTES, Quotations, SessionWords, plain
 from mcp_memory.extraction.reading.reading_prompt import ID_CHARS, ReadingPrompt, ShownNote
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.dates import MONTHS
@@ -62,7 +62,7 @@ class ReadStatement:
     verdict: Verdict
     kind: StatementKind
     text: str
-    evidence: Evidence
+    evidence: Quotations
     of: ShownNote | None = None
     is_wide: bool = False
     until: date | None = None
@@ -88,16 +88,16 @@ def check_answer(answer: str, asked: ReadingPrompt) -> SessionReading | None:
     items = [cast("Mapping[str, Any]", item) for item in list_at(given, "notes") if isinstance(item, dict)]
     support = _Support(asked)
     found = [support.statement(item) for item in items[:MOST_STATEMENTS]]
-    statements = _at_most(MOST_CHANGES, [one for one in found if one])
+    statements = _with_few_changes([one for one in found if one])
     named = {str(note_id)[-ID_CHARS:] for note_id in list_at(given, "wrong")}
     wrong = [note for note in asked.notes if note.is_made_here and note.short_id in named]
     return SessionReading(statements, wrong, len(found) - len(statements))
 
 
-def _at_most(changes: int, statements: Sequence[ReadStatement]) -> list[ReadStatement]:
+def _with_few_changes(statements: Sequence[ReadStatement]) -> list[ReadStatement]:
     """Drop what would change more older notes than one session plausibly does."""
     changing = [one for one in statements if one.of and not one.of.is_made_here]
-    return [one for one in statements if one not in changing[changes:]]
+    return [one for one in statements if one not in changing[MOST_CHANGES:]]
 
 
 def _parsed(answer: str) -> Mapping[str, Any]:
@@ -132,7 +132,7 @@ class _Support:
                 return None
             if verdict is Verdict.END:
                 return _end(evidence, of) if of else None
-            text = " ".join(visible(text_at(item, "text")).split())
+            text = _in_one_line(text_at(item, "text"))
             if not self._is_said(text, evidence, of):
                 return None
             said_at = evidence.messages[0].turn.at
@@ -144,14 +144,14 @@ class _Support:
             return ReadStatement(verdict, kind, text, evidence, of, is_wide, until, due, when)
         return None
 
-    def _evidence(self, item: Mapping[str, Any], kind: StatementKind) -> Evidence | None:
+    def _evidence(self, item: Mapping[str, Any], kind: StatementKind) -> Quotations | None:
         given = list_at(item, "quote") or [text_at(item, "quote")]
-        quotes = [" ".join(visible(str(quote)).split()) for quote in given[:MOST_QUOTES]]
-        agreed = " ".join(visible(text_at(item, "agreed")).split())
+        quotes = [_in_one_line(str(quote)) for quote in given[:MOST_QUOTES]]
+        agreed = _in_one_line(text_at(item, "agreed"))
         is_lesson = kind in {StatementKind.LESSON, StatementKind.FIX}
         return self._words.find(quotes, agreed, is_lesson=is_lesson)
 
-    def _is_said(self, text: str, evidence: Evidence, of: ShownNote | None) -> bool:
+    def _is_said(self, text: str, evidence: Quotations, of: ShownNote | None) -> bool:
         """Return whether the quotations support the statement, and its values were said or stand in the replaced
         note."""
         words = {word for word in content_words(text) if not word.isdigit()}
@@ -169,7 +169,7 @@ class _Support:
         return has_numbers and all(plain(name) in plain(self._names) for name in names)
 
 
-def _end(evidence: Evidence, of: ShownNote) -> ReadStatement | None:
+def _end(evidence: Quotations, of: ShownNote) -> ReadStatement | None:
     """Return the end of a note, if the person plainly says so with a word of the note."""
     is_about_it = content_words(evidence.text) & content_words(of.text)
     if not evidence.is_certain or not is_about_it:
@@ -177,7 +177,7 @@ def _end(evidence: Evidence, of: ShownNote) -> ReadStatement | None:
     return ReadStatement(Verdict.END, StatementKind.FACT, "", evidence, of)
 
 
-def _agree(text: str, evidence: Evidence, of: ShownNote | None) -> bool:
+def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
     """Return whether a statement forbids or denies something if its quotations do, and otherwise only if the messages
     around them or the replaced note do."""
     if denies(evidence.text):
@@ -203,6 +203,10 @@ def _day(item: Mapping[str, Any], name: str, said: date | None) -> date | None:
 
 def _phrases(item: Mapping[str, Any]) -> Iterator[str]:
     for phrase in list_at(item, "when")[:MOST_WHEN]:
-        plain = " ".join(visible(str(phrase)).split())
-        if plain and len(plain) <= MOST_WHEN_CHARS:
-            yield plain
+        shown = _in_one_line(str(phrase))
+        if shown and len(shown) <= MOST_WHEN_CHARS:
+            yield shown
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(visible(text).split())

@@ -40,7 +40,7 @@ class ShownNote:
 
     def render(self) -> str:
         facts = [self.short_id, self.day, self.kind, self.project or "", "of this session" if self.is_made_here else ""]
-        text = _cut(visible(redact(" ".join(self.text.split())).text), MOST_NOTE_CHARS)
+        text = _shown(" ".join(self.text.split()), MOST_NOTE_CHARS)
         return f"{' · '.join(fact for fact in facts if fact)}: {text}"
 
 
@@ -94,24 +94,26 @@ def _prompt(
 
 def _line(message: TranscriptMessage) -> str:
     """Return a message for the prompt; empty for the output of a tool that did what it was asked to do."""
-    text = visible(redact(message.turn.text.strip()).text)
+    text = message.turn.text.strip()
     if message.role is Role.USER:
-        return f"person: {_cut(text, MOST_PERSON_CHARS)}"
+        return f"person: {_shown(text, MOST_PERSON_CHARS)}"
     if message.role is Role.ASSISTANT:
-        return f"agent: {_cut(text, MOST_AGENT_CHARS)}"
+        return f"agent: {_shown(text, MOST_AGENT_CHARS)}"
     stored = appended_texts([message])
     if stored:
-        return f"agent stored: {_cut(visible(redact(stored[0]).text), MOST_AGENT_CHARS)}"
+        return f"agent stored: {_shown(stored[0], MOST_AGENT_CHARS)}"
     if "memory" in message.tool:
         return ""
-    command = visible(redact(message.arguments.get("command", "")).text)
+    command = _shown(message.arguments.get("command", ""), MOST_TOOL_CHARS)
     if message.failed:
-        return f"tool {message.tool} failed: {_cut(command, MOST_TOOL_CHARS)}\n{text[-MOST_TOOL_CHARS:]}"
-    return f"tool: {_cut(command, MOST_TOOL_CHARS)}" if command else ""
+        return f"tool {message.tool} failed: {command}\n{visible(redact(text).text)[-MOST_TOOL_CHARS:]}"
+    return f"tool: {command}" if command else ""
 
 
-def _cut(text: str, most: int) -> str:
-    """Leave out the middle of a text that is too long: it begins with its subject, and ends with what is asked."""
+def _shown(text: str, most: int) -> str:
+    """Return a text without secrets and hidden characters. Leave out the middle of a long one: it begins with its
+    subject, and ends with what is asked."""
+    text = visible(redact(text).text)
     return text if len(text) <= most else f"{text[: most * 2 // 3].rstrip()} … {text[-most // 3 :].lstrip()}"
 
 

@@ -16,6 +16,7 @@ from mcp_memory.capture.service import STEP_S
 from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.core.core import Core
 from mcp_memory.errors import McpMemoryError, SummarizerUnavailable
+from mcp_memory.extraction.candidate_log import CandidateOutcome
 from mcp_memory.extraction.reading.reading_answer import SessionReading, check_answer
 from mcp_memory.extraction.reading.reading_prompt import ReadingPrompt, ShownNote, build_prompts
 from mcp_memory.extraction.reading.statement_store import StatementStore
@@ -105,20 +106,21 @@ class SessionReadings:
         """Read what is new in a session, part by part. A part that was stored isn't read again."""
         fresh_from = self._finished.handled(checkpoint) - checkpoint.restarts * RESTART
         messages = _unread(captured.messages, max(0, fresh_from))
-        done = Counter[str]()
+        done, config = Counter[str](), self._core.config.summarizer
         if not messages or is_channel(captured.project):
             return done
         captured = replace(captured, messages=messages)
         notes = await self._notes(captured)
-        parts = build_prompts(messages, notes, self._about(captured), self._prompt_tokens, fresh_from)
+        parts = build_prompts(messages, notes, self._about(captured), config.prompt_tokens, fresh_from)
         for asked in parts:
             reading = await self._ask(asked, turn)
             if reading is None:
                 log.warning("a language model answered in another form")
                 return done + Counter(read=1, unusable=1)
-            found = await self._store.store(reading.statements, captured)
+            made = await self._store.store(reading.statements, captured)
             await self._session_notes.drop_wrong([note.id for note in reading.wrong], captured.session)
-            done += Counter(stored=len(found.active), waiting=len(found.waiting), unsupported=reading.unsupported)
+            stored, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
+            done += Counter(stored=stored, waiting=waiting, unsupported=reading.unsupported)
             so_far = replace(checkpoint, offset=asked.messages[-1].offset + 1)
             mark = partial(self._finished.mark_up_to, so_far)
             await in_thread(mark, deadline_s=STEP_S, what="saving how far it is")
@@ -146,10 +148,6 @@ class SessionReadings:
         if isinstance(found, SummarizerUnavailable):
             raise found
         return found
-
-    @property
-    def _prompt_tokens(self) -> int:
-        return self._core.config.summarizer.prompt_tokens
 
     def _about(self, captured: CapturedMessages) -> str:
         zone = self._core.vault.layout.tz

@@ -1,7 +1,7 @@
 """Stores what was read in a session: at once, in place of a note, or as a proposal."""
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,15 +10,13 @@ from datetime import datetime, time, timedelta
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.forgetting import forget_note
-from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.errors import NotFound, Refused
-from mcp_memory.extraction.candidate_ingest import CandidateIngest, IngestResult
+from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.reading.reading_answer import ReadStatement, Verdict
 from mcp_memory.extraction.reading.reading_prompt import ShownNote
 from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
-from mcp_memory.models import NoteId, Outcome, Receipt
-from mcp_memory.search.note_lookup import Place
+from mcp_memory.models import NoteId, Outcome
 from mcp_memory.statements.candidate import Candidate, StatementKind, id_of
 from mcp_memory.text.dates.due import DueDate
 from mcp_memory.text.markdown.frontmatter import Value
@@ -42,9 +40,10 @@ class StatementStore:
         self._notes = notes
         self._by = by
 
-    async def store(self, statements: Sequence[ReadStatement], captured: CapturedMessages) -> IngestResult:
-        """Store statements in order; what is in memory already isn't stored again. Raises the errors of an append."""
-        made = defaultdict[CandidateOutcome, list[NoteId]](list)
+    async def store(self, statements: Sequence[ReadStatement], captured: CapturedMessages) -> Counter[CandidateOutcome]:
+        """Store statements in order; what is in memory already isn't stored again. Returns how many had each outcome.
+        Raises the errors of an append."""
+        made = Counter[CandidateOutcome]()
         quoted = Counter[str]()
         async with self._ingest.lock:
             for statement in statements:
@@ -58,15 +57,11 @@ class StatementStore:
                 note_id = id_of(candidate, captured)
                 if self._log.find(note_id):
                     continue
-                waiting = len(made[CandidateOutcome.WAITING])
+                waiting = made[CandidateOutcome.WAITING]
                 outcome = await self._store(statement, candidate, note_id, captured, waiting)
                 await self._ingest.record(note_id, outcome, captured)
-                made[outcome].append(note_id)
-        return IngestResult(
-            tuple(made[CandidateOutcome.ACTIVE]),
-            tuple(made[CandidateOutcome.WAITING]),
-            len(made[CandidateOutcome.KNOWN]),
-        )
+                made[outcome] += 1
+        return made
 
     async def _store(
         self,
@@ -85,7 +80,7 @@ class StatementStore:
         draft = self._draft(statement, candidate, note_id, captured, waits=waits)
         place = (await self._core.search.lookup.find(of.id)) if of and not of.is_made_here and not waits else None
         try:
-            receipt = await self._append(draft, place)
+            receipt = await self._ingest.append_in_place(draft, place)
         except Refused as error:
             logger.warning("what was read was refused: %s", error.code)
             return CandidateOutcome.KNOWN
@@ -103,15 +98,6 @@ class StatementStore:
             path, entry = await self._core.search.lookup.find(of.id)
             is_duty = of.kind == StatementKind.COMMITMENT
             await forget_note(self._core, path, entry, reason=f"ended, as {self._by} read", done=is_duty)
-
-    async def _append(self, draft: Draft, place: Place | None) -> Receipt:
-        """Append a note in place of another note, or beside it if only a person may replace that note."""
-        if place:
-            try:
-                return await append_for_source(self._core, draft, place)
-            except (Refused, NotFound) as error:
-                logger.warning("a note was not replaced: %s", error.code)
-        return await append_for_source(self._core, draft)
 
     def _draft(
         self,
