@@ -56,7 +56,6 @@ def build(core: Core) -> Feature:
     core.recall.briefer.announcements.announcers.append(Digest(core.index, candidates, core.clock))
     if config.automatic:
         core.background.capture.service.listeners.append(ingest.ingest)
-    statements = StatementOperations(core, ingest)
 
     async def read_logs(_: JobTurn) -> JobReport | None:
         stored = await ingest.ingest_logs()
@@ -76,7 +75,7 @@ def build(core: Core) -> Feature:
         core.background.capture.on_end.append(readings.note_end)
         jobs.append(Job("reading", "Lets a language model read sessions that are over", readings.due, readings.run))
     return Feature(
-        operations={"extract": Operation(ExtractRequest, statements.extract)},
+        operations={"extract": Operation(ExtractRequest, partial(_extract, core, ingest))},
         jobs=jobs,
         copies=MadeNotes(core),
         reviewers=[Review(core, candidates), ConflictReview(core)],
@@ -98,25 +97,17 @@ def _open_reader(config: EngineConfig, extraction: ExtractionConfig) -> Summariz
     return open_summarizer(chosen, config.state / "reader.json")
 
 
-class StatementOperations:
-    """Answers requests about statements with plain JSON values."""
-
-    def __init__(self, core: Core, ingest: CandidateIngest) -> None:
-        self._core = core
-        self._ingest = ingest
-
-    async def extract(self, request: ExtractRequest) -> Payload:
-        """Store the statements of these messages that are worth remembering, or only return them."""
-        messages = read_plain(request.messages.encode(), self._core.vault.layout.tz)
-        project = None if request.project == ANY_PROJECT else request.project
-        captured = CapturedMessages(request.file, request.client, request.session, project, messages)
-        paths = self._core.background.capture.service.paths
-        with suppress(McpMemoryError):  # no transcript of a client's
-            captured = replace(captured, material=partial(read_material, paths, paths.locate_any(request.file)))
-        if request.dry_run:
-            found = await self._ingest.preview(captured)
-            return {"found": [candidate.payload() for candidate in found]}
-        return asdict(await self._ingest.ingest(captured))
+async def _extract(core: Core, ingest: CandidateIngest, request: ExtractRequest) -> Payload:
+    """Store the statements of these messages that are worth remembering, or only return them."""
+    messages = read_plain(request.messages.encode(), core.vault.layout.tz)
+    project = None if request.project == ANY_PROJECT else request.project
+    captured = CapturedMessages(request.file, request.client, request.session, project, messages)
+    paths = core.background.capture.service.paths
+    with suppress(McpMemoryError):  # no transcript of a client's
+        captured = replace(captured, material=partial(read_material, paths, paths.locate_any(request.file)))
+    if request.dry_run:
+        return {"found": [candidate.payload() for candidate in await ingest.preview(captured)]}
+    return asdict(await ingest.ingest(captured))
 
 
 class MadeNotes(NoteCopies):

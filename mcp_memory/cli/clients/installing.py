@@ -129,8 +129,7 @@ def plan_connection(
         hint = "remove daemon.uds, or have the client start mcp-memory stdio"
         raise Refused("the daemon listens on a Unix socket, which clients can't use directly", hint=hint)
     paths = find_client_paths()
-    connection = _connection(client, settings, paths, scope, name=name, hooks=hooks)
-    wanted = described.targets(connection)
+    wanted = described.targets(_connection(client, settings, paths, scope, name=name, hooks=hooks))
     if trust:
         wanted = with_hook_trust(wanted, _hashes(wanted))
     changes = [plan_install(target, text_file.read(target.file)) for target in wanted]

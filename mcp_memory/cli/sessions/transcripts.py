@@ -99,7 +99,7 @@ def extract(
     mcp-memory sessions extract talk.jsonl --dry-run
     echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory sessions extract talk.jsonl"""
     captured = read_transcript(transcript, cli.settings, cli.projects.label_of)
-    result: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "problem": None, "found": []}
+    result: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "found": []}
     for batch in _batches(captured.messages):
         answer = cli.ask(
             "extract",
@@ -112,10 +112,12 @@ def extract(
         )
         for name in ("found",) if dry_run else ("active", "waiting", "known"):
             result[name] += answer[name]
-        result["problem"] = answer.get("problem") or result["problem"]
     found = result.pop("found")
     if dry_run:
-        lines = [_line(one, "store" if one["at_once"] else f"{one['score']:.2f}") for one in found]
+        lines: list[str] = []
+        for one in found:
+            mark = "store" if one["at_once"] else f"{one['score']:.2f}"
+            lines.append(f"{mark:<8}{one['kind']:<11}{' '.join(one['text'].split())[:160]}")
         messages = counted(len(captured.messages), "message")
         lines.append(f"{counted(len(found), 'candidate')} in {messages}; nothing was stored")
         cli.show({"found": found}, lines)
@@ -124,8 +126,6 @@ def extract(
     command = ": mcp-memory review" if waiting else ""
     lines = [f"stored: {note}  → mcp-memory undo {note}" for note in result["active"]]
     lines.append(f"{counted(waiting, 'candidate')} for review{command}; {result['known']} known")
-    if result["problem"]:
-        lines.append(Remark(f"note: no language model was asked: {result['problem']}"))
     cli.show(result, lines)
 
 
@@ -202,7 +202,3 @@ def _batches(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptM
         size += len(message.turn.text)
     if batch:
         yield batch
-
-
-def _line(candidate: dict[str, Any], mark: str) -> str:
-    return f"{mark:<8}{candidate['kind']:<11}{' '.join(candidate['text'].split())[:160]}"
