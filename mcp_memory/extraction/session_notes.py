@@ -130,7 +130,8 @@ class SessionNotes:
                         statement = file.body.partition("\n\n> ")[0].strip()
                         at = next((place.rpartition("@")[2] for place in sources_of(file.text)), "")
                         offset = int(at) if at.isdigit() else -1
-                        is_edited = not self._core.vault.ledger.written(note.content_hash, note.kind, note.project)
+                        is_ours = self._core.vault.ledger.written(note.content_hash, note.kind, note.project)
+                        is_edited = file.record.updated is not None or not is_ours
                         found.append(
                             ExtractedNote(
                                 note.id,

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -78,32 +79,41 @@ class Git:
             raise GitUnavailable(
                 f"git cannot be run: {error.strerror}", hint="install git and put it on the PATH"
             ) from error
+        watch = _Deadline(process, max(0.1, self.latest - monotonic()))
+        watch.start()
         try:
-            out, err = process.communicate(stdin, timeout=max(0.1, self.latest - monotonic()))
-        except subprocess.TimeoutExpired:
+            out, err = process.communicate(stdin)  # a wait without a timeout ends at once, instead of polling
+        finally:
+            watch.ended.set()
+        if watch.is_over.is_set():
             raise GitTooSlow(
                 f"git {arguments[0]} did not end in time", hint=f"run it by hand in {self.folder}: git status"
-            ) from None
-        finally:
-            _end(process)
+            )
         if process.returncode not in accepted:
             raise _refusal(arguments[0], self.folder, err.decode("utf-8", "replace"))
         return out
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git and its children; SIGTERM first, because a killed git leaves its lock files behind."""
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
-            break
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, how)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(ENDING_S)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream:
-            with suppress(OSError):
-                stream.close()
+class _Deadline(threading.Thread):
+    """Ends git and its children after `seconds`; SIGTERM first, because a killed git leaves its lock files behind."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        super().__init__(name="git deadline", daemon=True)
+        self._process = process
+        self._seconds = seconds
+        self.ended = threading.Event()
+        self.is_over = threading.Event()
+
+    def run(self) -> None:
+        if self.ended.wait(self._seconds):
+            return
+        self.is_over.set()
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            if self._process.returncode is None:  # else the number may be another process's
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, how)
+            if self.ended.wait(ENDING_S):
+                return
 
 
 def _refusal(command: str, folder: Path, err: str) -> GitUnavailable:

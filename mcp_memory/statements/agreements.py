@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, REVIEW, has_cue, is_limited, patterns
 from mcp_memory.statements.proposals import (
     asks_for_a_go_ahead,
+    asks_how_it_is,
     is_own,
     is_own_proposal,
     is_put_to_the_person,
@@ -54,7 +55,7 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     said = assistant_sentences(assistant)
     last = range(max(0, len(said) - MOST_SENTENCES), len(said))
     proposals = [at for at in last if is_own_proposal(said, at) and not found["chore"].search(said[at].view)]
-    if not proposals or found["refuses"].match(view):
+    if not proposals or found["refuses"].match(view) or asks_how_it_is(said[-1]):
         return None
     points_back = len(proposals) > 1 and found["points_back"].search(said[proposals[-1]].view)
     at = proposals[-2 if points_back else -1]
@@ -76,6 +77,8 @@ def _taken_up(sentence: UserSentence, proposal: UserSentence, *, sure: bool) -> 
     """Return what was agreed to. A statement that you change, or that is half a question, isn't `sure`."""
     lead = patterns(AGREEMENT)["lead"].match(proposal.view)
     statement = proposal.text[lead.end() if lead else 0 :].strip(" ¿?.!…")
+    if proposal.is_question and patterns(PROPOSAL)["status"].match(proposal.view):
+        statement = f"{proposal.text} {sentence.text.rstrip('.')}"  # `Is Friday fine? Yes, Friday`
     if not content_words(statement):
         return None
     but, asks = _BUT.search(sentence.text), patterns(REVIEW)["asks"].search(statement.lower())
@@ -152,6 +155,11 @@ def is_mere_agreement(sentence: UserSentence) -> bool:
     """Return whether a sentence is only a yes."""
     found = [patterns(AGREEMENT)[name].match(sentence.view) for name in ("manner", "yes")]
     return any(match and not content_words(sentence.text[match.end() :]) for match in found)
+
+
+def limits_it(sentence: UserSentence) -> bool:
+    """Return whether a sentence limits the sentence before it: `But only on bread.`"""
+    return patterns(AGREEMENT)["limits_it"].match(sentence.view) is not None
 
 
 def is_retraction(sentence: UserSentence) -> bool:

@@ -16,7 +16,8 @@ _NOT = re.compile(
 _PAUSE = re.compile(r"[,;:.!?–—](?=\s)")
 _SAYS = re.compile(
     r"\b(?:(?:\w+ ){1,3}(?:told|tells|said|says|wants?|meint|sagte?|will|dit|veut|dice|dijo|quiere)\b"
-    r"(?: (?:me|us|mir|uns)\b)?|(?:i|ich|je) \w*me(?:an|in)\w*|make|mach\w*|should|must|hm+|nein|nope|non|oui|perdón"
+    r"(?: (?:me|us|mir|uns)\b)?|(?:i|ich|je) \w*me(?:an|in)\w*|make|mach\w*|should|must|hm+|nein|nope|nee?|quatsch"
+    r"|unsinn|halt|stopp?|moment|warte|mist|oops|ups|nonsense|rubbish|espera|attends|non|oui|perdón"
     r"|pardon|better|lieber|mejor|plutôt|pon\w*|(?:it|that|c)['’]e?st?|wrong|correct\w*|right|richtig|uhr|please)\b",
     re.IGNORECASE,
 )

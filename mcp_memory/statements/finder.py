@@ -15,6 +15,7 @@ from mcp_memory.statements.agreements import (
     last_said,
     last_sentences,
     leans_on_it,
+    limits_it,
     retraction_chars,
 )
 from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, make_title
@@ -38,7 +39,7 @@ from mcp_memory.statements.self_contained import is_cut_off, is_task, is_worth_p
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import MENTIONED, Statement, classify, opening_chars
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
-from mcp_memory.text.language.clauses import capitalized
+from mcp_memory.text.language.clauses import as_sentence
 from mcp_memory.text.language.terms import content_words
 
 CORRECTED_WITHIN = 2
@@ -88,7 +89,9 @@ def find_statements(
     spoken = _judged(list(spoken_sentences(messages)), model, has_read)
     latest: Candidate | None = None
     reasons = _reasons(spoken)
-    explaining = {*reasons.values()}
+    behind = (number + 1 for number, one in enumerate(spoken) if 1 in one.beside)
+    limits = {at - 1: at for at in behind if limits_it(spoken[at].sentence)}
+    explaining = {*reasons.values(), *limits.values()}
     turns = {offset: turn for turn, offset in enumerate(dict.fromkeys(one.message.offset for one in spoken))}
     for number, one in enumerate(spoken):
         if number in explaining:
@@ -98,9 +101,9 @@ def find_statements(
         if latest and turns[one.message.offset] > turns[latest.offset] + CORRECTED_WITHIN:
             latest = None
         last = spoken[number - 1] if number else None
-        found = (
-            _taken_back(one, last, latest) or _corrected(one, latest) or _agreed(one, why) or _stated(one, why, before)
-        )
+        found = _taken_back(one, last, latest) or _corrected(one, latest) or _agreed(one, why)
+        limit = spoken[limits[number]].sentence.text if number in limits else ""
+        found = found or _stated(one, why, before, reason_first=reasons.get(number, number) < number, limit=limit)
         if found:
             latest = found
             yield found
@@ -196,7 +199,7 @@ def _taken_back(one: _Judged, before: _Judged | None, latest: Candidate | None) 
         is_meant = bool(content_words(rest) & content_words(latest.statement))
     if not is_meant:
         return None
-    old, now = latest.text.partition("\n")[0], _sentence(rest.strip(" ,.;:!…–—-"))
+    old, now = latest.text.partition("\n")[0], as_sentence(rest.strip(" ,.;:!…–—-"))
     score = LIKELY if latest.outright else min(latest.score, MOST_UNSURE)
     return _candidate(one, StatementKind.DECISION, score, f"No longer: {old} {now}".strip() + f"\n\n> {text}", latest)
 
@@ -234,7 +237,9 @@ def _agreed(one: _Judged, reason: str) -> Candidate | None:
     return _candidate(one, StatementKind.DECISION, score, text, voice=Voice.AGREED)
 
 
-def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | None:
+def _stated(
+    one: _Judged, reason: str, before: _Judged | None, *, reason_first: bool = False, limit: str = "",
+) -> Candidate | None:  # fmt: skip
     rule, view = one.rule, one.sentence.view
     is_likely = one.is_ruled or one.once >= ONCE
     if is_mere_agreement(one.sentence) or not (is_likely or one.kept >= PROPOSED or (rule and one.kept)):
@@ -256,13 +261,14 @@ def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | No
     is_explained = follows or question is not None
     is_plain = rule is not None and rule.score > MENTIONED
     is_clear = is_plain or (not quote and stands_alone(own, is_explained=is_explained))
-    if score < LIKELY or not is_clear or not one.is_typed:
+    if score < LIKELY or not is_clear or not one.is_typed or limit:
         asks_to_last = rule is not None and rule.kind is StatementKind.PREFERENCE
         if not asks_to_last and not is_worth_proposing(own):
             return None
         least = max(LEANING, rule.score if rule else 0.0) if is_clear else UNCLEAR
         score = round(min(least + RANKED * one.kept, MOST_UNSURE), 2)
-    return _candidate(one, kind, score, f"{text} {_sentence(reason)}".strip() + quote)
+    order = [as_sentence(reason), text, limit] if reason_first else [text, limit, as_sentence(reason)]  # as you said it
+    return _candidate(one, kind, score, " ".join(filter(None, order)) + quote, title=text)
 
 
 def _kind(one: _Judged) -> StatementKind:
@@ -279,10 +285,10 @@ def _kind(one: _Judged) -> StatementKind:
 
 def _candidate(
     one: _Judged, kind: StatementKind, score: float, text: str, instead_of: Candidate | None = None,
-    voice: Voice = Voice.SAID,
+    voice: Voice = Voice.SAID, title: str = "",
 ) -> Candidate:  # fmt: skip
     is_mine = one.is_typed and not (one.repeats and one.leans)
-    said, title = one.sentence.text, make_title(text.partition("\n")[0])
+    said, title = one.sentence.text, make_title((title or text).partition("\n")[0])
     is_outright = score >= LIKELY and is_mine
     voice = voice if is_mine else Voice.UNSURE
     return Candidate.from_message(one.message, kind, text, score, is_outright, title, said, instead_of, voice)
@@ -290,10 +296,4 @@ def _candidate(
 
 def _clean(sentence: UserSentence, opening: int = 0) -> str:
     said = sentence.text[max(opening, opening_chars(sentence)) :]
-    return _sentence(said.rstrip(" ?") if sentence.is_question else said)
-
-
-def _sentence(text: str) -> str:
-    """Add a capital letter and a full stop."""
-    plain = capitalized(" ".join(text.split()))
-    return f"{plain}." if plain and (plain[-1].isalnum() or plain[-1] in "`\"')") else plain
+    return as_sentence(said.rstrip(" ?") if sentence.is_question else said)

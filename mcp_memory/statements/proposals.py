@@ -35,8 +35,15 @@ def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
     if any(found[name].search(view) for name in ("proposes", "asks", "intends")):
         return True
     if said[at].is_question:
-        return not found["goes_on"].search(view) and not found["which"].match(view)
+        return not (asks_how_it_is(said[at]) or found["goes_on"].search(view) or found["which"].match(view))
     return is_put_to_the_person(said, at)
+
+
+def asks_how_it_is(sentence: UserSentence) -> bool:
+    """Return whether a question asks for a fact, and not for approval: `Is she done?`."""
+    found = patterns(PROPOSAL)
+    is_status = sentence.is_question and found["status"].match(sentence.view) is not None
+    return is_status and not found["approves"].search(sentence.view)
 
 
 def is_put_to_the_person(said: Sequence[UserSentence], at: int) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.statements.candidate import Candidate
+from mcp_memory.statements.candidate import Candidate, Voice
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.user_sentences import user_sentences
@@ -47,12 +47,51 @@ def test_a_reason_that_is_said_first_goes_with_its_statement(model: Embedder):
     (found,) = stored(
         model, "", "The auditors complained about it twice. Exports always go through the proxy from now on."
     )
-    assert found.text == "Exports always go through the proxy from now on. The auditors complained about it twice."
+    assert found.text == "The auditors complained about it twice. Exports always go through the proxy from now on."
+    assert found.title == "Exports always go through the proxy from now on."
 
 
 def test_who_she_is_stands_beside_what_she_does(model: Embedder):
     (found,) = stored(model, "", "talked to Petra. she leads ops from now on, ask her for the keys to the vault")
     assert found.text == "Talked to Petra. She leads ops from now on, ask her for the keys to the vault."
+
+
+@pytest.mark.parametrize(
+    ("said", "score"),
+    [
+        ("Staff gets 25 percent from now on, without confirmation. But only on bread, not on coffee.", 0.8),
+        ("Staff gets 25 percent from now on, without confirmation. But the coffee machine is broken.", 0.9),
+    ],
+)
+def test_a_limit_stays_with_its_statement_and_waits_with_it(model: Embedder, said: str, score: float):
+    found = extract_candidates([person(said, 1)], SentenceModel(model))[0]
+    assert found.score <= score and found.outright is (score > 0.8)
+    assert found.text.endswith("not on coffee.") is (score == 0.8)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "now"),
+    [
+        ("Wir speichern Spielstände ab jetzt immer binär.", "halt, doch nicht.", "No longer: Wir speichern"),
+        ("Versandkostenfrei liefern wir ab sofort ab 50 €.", "Quatsch, 60, nicht 50.", "Versandkostenfrei liefern wir"),
+        ("Parcels stay in the depot for 14 days from now on.", "oops, 21, not 14", "Parcels stay in the depot for 21"),
+    ],
+)  # fmt: skip
+def test_what_was_just_said_is_taken_back_or_corrected(model: Embedder, first: str, second: str, now: str):
+    said = [person(first, 1), assistant("Ok.", 2), person(second, 3)]
+    last = next(one for one in extract_candidates(said, SentenceModel(model)) if one.instead_of)
+    assert last.text.startswith(now)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("I shouldn't touch the fonts while Lena works on them. Is she done?", "yes, Lena is done with the fonts"),
+        ("Die Fonts fasse ich besser nicht an. Ist Lena fertig?", "ja, ist durch"),
+    ],
+)
+def test_a_yes_to_a_question_of_fact_agrees_to_nothing(model: Embedder, answer: str, said: str):
+    assert not [one for one in stored(model, answer, said) if one.voice is Voice.AGREED]
 
 
 def test_three_points_end_no_sentence_and_a_date_neither(model: Embedder):
@@ -85,7 +124,7 @@ def test_what_a_client_or_a_quote_puts_above_changes_nothing(model: Embedder, ab
 
 def test_a_sentence_that_ends_isnt_the_opening_of_what_others_wrote(model: Embedder):
     (found,) = stored(model, "", "I removed the banner from the old contract.\nFrom now on all endpoints return JSON.")
-    assert found.text.startswith("From now on all endpoints return JSON.")
+    assert found.said == "From now on all endpoints return JSON."
 
 
 def test_lines_that_end_as_on_windows_are_lines(model: Embedder):

@@ -130,7 +130,8 @@ _FOREIGN = (
     re.compile(r"^[^\n]*\{\s{0,9}\"[^\"\n]*\"\s{0,9}:[^\n]*$", re.MULTILINE),  # JSON
     re.compile(
         r"^[ \t]*(?:[$%] |>>> |@@ |diff --git |\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}"
-        r"|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|TRACE|DETAIL|HINT|NOTICE|CONTEXT)\b|at [\w.$]+\(|File \")[^\n]*",
+        r"|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|TRACE|DETAIL|HINT|NOTICE|CONTEXT)\b"
+        r"|at:? [\w.$]+ ?\(|File \")[^\n]*",
         re.MULTILINE,
     ),
     re.compile(

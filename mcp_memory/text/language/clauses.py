@@ -93,6 +93,12 @@ def capitalized(text: str) -> str:
     return text[0].upper() + text[1:] if text[:1].isalpha() and not _is_code(text) else text
 
 
+def as_sentence(text: str) -> str:
+    """Return a text on one line with a capital letter and a full stop."""
+    plain = capitalized(" ".join(text.split()))
+    return f"{plain}." if plain and (plain[-1].isalnum() or plain[-1] in "`\"')") else plain
+
+
 def _is_code(text: str) -> bool:
     """Return whether the text begins with a word whose lower case matters: `harbor.jobs`, `iPhone`, `ssh
     deploy@web`."""
