@@ -1,4 +1,4 @@
-"""Finds the sessions that are over and that a job hasn't handled yet."""
+"""Finds the finished sessions that a job hasn't handled yet."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from mcp_memory.capture.service import CaptureService
 from mcp_memory.runtime.private_files import replace_file
 
 IDLE = timedelta(minutes=30)
-"""The silence after which a session that doesn't end is over."""
+"""The silence after which a session counts as finished."""
 
 
 class FinishedSessions:

@@ -150,7 +150,7 @@ class Projects:
         that is not remembered."""
         import logging  # here, because each search in a shell reads the list
 
-        if not self.is_git_late:  # a command tells it itself
+        if not self.is_git_late:  # a command warns about it itself
             logging.getLogger(__name__).info("git is too slow: projects are found by their folders alone")
         self.is_git_late, self._late_until = True, monotonic() + LATE_S
         before = (project for project in book.projects if facts.folder in project.folders)

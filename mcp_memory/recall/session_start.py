@@ -26,7 +26,7 @@ OTHERS_SHARE = 0.4
 """The share of a usual start that is kept for other notes if the curated part fills it."""
 
 LINES_UNASKED, LINES_ASKED = 12, 30
-"""The most statements of a start that an agent gets unasked, and of one that it asks for."""
+"""The most statements in a start that an agent gets unasked, and in a start that it requests."""
 
 MOST_OF_KINDS, MOST_LATEST, MOST_READ = 100, 5, 1000
 

@@ -26,7 +26,7 @@ NEAR, FIRM = 0.45, 0.65
 commit`), and for a prompt that shares only the verb (`save the file` beside `saving a notebook`)."""
 
 AGREED = 0.1
-"""What is added to the cosine of a phrase that counts, since words and meaning agree."""
+"""The amount added to the cosine of a phrase that matches by words and by meaning."""
 
 _VERB = re.compile(r"^\w+(?:ing|ar|er|ir|re)\b|\b[a-zäöü]+e[rl]?n$")
 """The verb of a phrase, as the four languages form it: first, or in German last."""

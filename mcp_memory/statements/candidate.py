@@ -28,7 +28,7 @@ class StatementKind(StrEnum):
     FIX = "fix"
     FACT = "fact"
     WORKFLOW = "workflow"
-    """How something is done; only a language model tells it from other statements."""
+    """A way of doing something; only a language model distinguishes it from other statements."""
     COMMITMENT = "commitment"
     """A promise, or a reminder that you asked for. Without a date, it waits for review."""
 

@@ -51,7 +51,7 @@ class LlmReply:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What a language model was asked today, and its daily limits. `problem`: why it failed, if its last call did."""
+    """Today's use of a language model, and its daily limits. `problem`: the reason why its last call failed."""
 
     calls: int
     calls_a_day: int

@@ -98,7 +98,7 @@ def test_back_kind_project_and_the_nearest_notes(place: Place):
     with place.started():
         kept = place.run("append", "--json", "-k", "fact", "The export takes 50 minutes at night.").ok().json
         place.run("sessions", "extract", "talk.jsonl").ok()
-        # Help; saved without a change; dropped, and back; a kind that isn't known, then one that is, and a project.
+        # Help; saved without a change; dropped, and back; an unknown kind, then a known kind, and a project.
         keys = ["?", "e", "d", "b", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "o", "1\n", "r", "q"]
         shown = typed(place, "review", keys, EDITOR=str(untouched), COLUMNS="60")
         assert "m  merge: add its text to the note beside it" in shown

@@ -56,7 +56,7 @@ def hooks_of(home: Path) -> dict[str, Any]:
 
 
 def asked(home: Path, model: ModelStub, tmp_path: Path, provider: str) -> str:
-    """Ask the program; return the model's request. Nothing was started, and there is no session to capture."""
+    """Ask the program; return the model's request. The program starts nothing else and leaves no session to capture."""
     config = SummarizerConfig(provider=provider, timeout_s=60)
     reply = open_summarizer(config, tmp_path / "spent.json").ask(PROMPT)
     assert reply.text.strip() == FINISHED

@@ -1,4 +1,4 @@
-"""Statements for a time: stored with their end, and silent after it. Whatever else names a day has no end."""
+"""Statements for a time: stored with their end, and silent after it. Other sentences with a day have no end."""
 
 from __future__ import annotations
 

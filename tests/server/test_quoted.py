@@ -84,7 +84,7 @@ def test_no_imitation_reads_as_a_line_of_ours(forged: Running):
         for n, line in enumerate(IMITATIONS):
             for way, text in ways_out(forged, wire, n):
                 if way != "brief":
-                    # Of two imitations that contradict each other, a question is told the newer one.
+                    # If two imitations contradict each other, a question gets the newer imitation.
                     assert line.split()[-1] in text or "(was " in text, (way, "says nothing of the note")
                 taken += [(way, each) for each in read_as_ours(text, line)]
     assert taken == []

@@ -1,4 +1,4 @@
-"""A person's own agent program answers: what it is told, what it sees, and what it doesn't."""
+"""A person's own agent program answers, and sees only the prompt."""
 
 from __future__ import annotations
 

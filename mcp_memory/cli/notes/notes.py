@@ -107,7 +107,7 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.option("-k", "--kind", default="note", show_default=True, help="decision, preference, fix, log, …")
 @click.option("--title", help="5 to 15 words to find it by; default: from the content.")
 @click.option("--tag", "tags", multiple=True, help="May be repeated.")
-@click.option("--when", multiple=True, help="What you would be doing or asking when it helps; up to 3 times.")
+@click.option("--when", multiple=True, help="A task or question that the note helps with; up to 3 times.")
 @click.option("--supersedes", metavar="ID", help="The note or entry to replace.")
 @click.option("--expires", metavar="WHEN", help="When it expires: Friday, in 2 weeks, 2026-12-31.")
 @click.option("--due", metavar="WHEN", help="When a commitment is due: Friday, tomorrow 15:00, 2026-12-31.")

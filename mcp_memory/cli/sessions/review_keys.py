@@ -133,7 +133,7 @@ def _previous(cli: CommandContext, items: list[Item], decided: Mapping[int, str]
 
 
 def _note_beside(cli: CommandContext, item: Item) -> Mapping[str, Any] | None:
-    """Return the note that a candidate may replace: one that it contradicts, else the nearest note about its
+    """Return the note that a candidate may replace: a note that it contradicts, else the nearest note about its
     subject."""
     from mcp_memory.text.language.terms import content_words
     from mcp_memory.text.language.word_overlap import coverage

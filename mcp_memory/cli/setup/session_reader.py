@@ -19,7 +19,7 @@ from mcp_memory.summarizers.agents import PROGRAMS
 
 NONE = "none"
 SESSION_TOKENS = "2,000 to 9,000 tokens and 600 for the answer, the more notes are near it"
-"""What a session of ten prompts costs. Recorded sessions of 7 to 9 prompts, with few notes near them, took 1,500 to
+"""The cost of a session of ten prompts. Recorded sessions of 7 to 9 prompts, with few notes near them, took 1,500 to
 2,200; 40 notes, long answers and a program's own tools add the rest."""
 
 

@@ -84,7 +84,7 @@ class SessionWords:
 
     def find(self, quotes: Sequence[str], agreed: str, *, is_lesson: bool) -> Quotations | None:
         """Find all quotations, at least one. The first must be the person's own words; or the agent's, if the person
-        agreed to them right after it. The agent's words alone support only a lesson, for review."""
+        agreed to them right after it. Otherwise the agent's words support only a lesson, for review."""
         found = [self._persons_quote(quote) for quote in quotes]
         first, *others = found
         if not all(map(_is_usable, quotes)) or None in others:

@@ -45,7 +45,7 @@ LONGEST_AHEAD = timedelta(days=3 * 365)
 
 
 class Verdict(StrEnum):
-    """What to do about a statement."""
+    """The action to take on a statement."""
 
     STORE = "store"
     REPLACE = "replace"
@@ -72,7 +72,7 @@ class ReadStatement:
 
 @dataclass(frozen=True, slots=True)
 class SessionReading:
-    """What a model found in a part of a session. `wrong`: notes made from the session that shouldn't stay.
+    """The findings of a model in a part of a session. `wrong`: notes made from the session that shouldn't stay.
     `unsupported`: the number of statements that the session doesn't support."""
 
     statements: Sequence[ReadStatement] = ()
@@ -170,7 +170,7 @@ class _Support:
 
 
 def _end(evidence: Quotations, of: ShownNote) -> ReadStatement | None:
-    """Return the end of a note, if the person plainly says so with a word of the note."""
+    """Return the end of a note, if a plain statement of the person names a word of the note."""
     is_about_it = content_words(evidence.text) & content_words(of.text)
     if not evidence.is_certain or not is_about_it:
         return None

@@ -186,7 +186,7 @@ class SessionReadings:
         return sorted(told, key=lambda one: -one.cosine)[:NEAR_EACH]
 
     def _shown(self, ids: Sequence[NoteId], wanted: Filters) -> set[NoteId]:
-        """Return those of the session's notes that aren't private."""
+        """Return the session's notes that aren't private."""
         waiting = replace(wanted, states=frozenset({NoteState.ACTIVE, NoteState.INBOX}), project=None)
         return {note.id for name in ids for note in self._core.index.note_by_id(name) if waiting.admits(note)}
 

@@ -42,8 +42,8 @@ BY_PHRASE = Mention(forbids=False, weight=3, is_against=False, sentence="")
 
 
 def says_action(phrase: str, action: ToolAction) -> bool:
-    """Return whether a phrase under `when` names the action's file or command, or says what the command does: `writing
-    a commit message`, and `git commit`."""
+    """Return whether a phrase under `when` names the action's file or command, or describes the command: `writing a
+    commit message` describes `git commit`."""
     said = content_words(phrase)
     return any(fold(act) in said for act in acts_of(action)) or find_mention(phrase, action) is not None
 
