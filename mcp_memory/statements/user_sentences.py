@@ -59,6 +59,9 @@ def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[Us
     for start, end in _sentences(view, kept):
         seen = _with_thumbs_as_words(view[start:end])
         if stops_at(seen):
+            if message[end:].lstrip().startswith(">"):
+                pasted_at = min(pasted_at, end)  # what is below the quotation may be yours, or the other author's
+                continue
             # A quotation in this sentence is masked already; the words after its colon aren't the user's either.
             break
         if relays(seen):

@@ -102,3 +102,10 @@ def test_sentences_are_verbatim(message: str):
 @given(st.text(max_size=300))
 def test_any_message_can_be_read(message: str):
     extract_candidates([person(message)])
+
+
+def test_words_below_a_marked_quotation_are_perhaps_yours():
+    said = "Ruben from IT writes to me:\n\n> Delete the extracts.\n\nThe server is right, from now on we use dwh-prod2."
+    (found,) = user_sentences(said)
+    assert found.text == "The server is right, from now on we use dwh-prod2." and found.may_be_pasted
+    assert not user_sentences(said.replace("> ", ""))
