@@ -58,7 +58,6 @@ from mcp_memory.vault.note_file import INBOX
 EXTRACT_S = 60.0
 MAX_UNREVIEWED = 20
 """The most statements stored without review from one stretch of a session, so that no flood reaches every prompt."""
-
 CONTEXT_MESSAGES, CONTEXT_SESSIONS = 12, 50
 
 log = logging.getLogger(__name__)
@@ -156,7 +155,7 @@ class CandidateIngest:
         wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
         find = partial(kept, captured.messages, before=before)
         done = await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=10, what="duties")
-        for note in done.values():
+        for note in [note for notes in done.values() for note in notes]:
             with suppress(Refused, NotFound):
                 await forget_note(self._core, note.path, None, done=True)
         return tuple(text.casefold().rstrip(".! ") for text in done)

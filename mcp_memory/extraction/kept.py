@@ -22,10 +22,10 @@ _cues = partial(read_cues, "mcp_memory.extraction", "kept.toml")
 
 def kept(
     messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord], before: Sequence[TranscriptMessage] = ()
-) -> dict[str, NoteRecord]:
+) -> dict[str, list[NoteRecord]]:
     """Return the promises that you report as done, by the sentence that reports it. The sentence names the promise, is
     a plain yes to a question about it, or asks to tick off what the sentence or message before it names."""
-    found: dict[str, NoteRecord] = {}
+    found: dict[str, list[NoteRecord]] = {}
     just_said: list[str] = []
     asked = ""
     for message in (*before, *messages):
@@ -35,10 +35,22 @@ def kept(
         for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
             older = [one for one in promises if _is_older(one, message)] if message in messages else []
             fitting = _fitting(sentence, asked, just_said, older)
-            if len(fitting) == 1:  # with two matches, it isn't clear which promise is meant
-                found[sentence.text] = fitting[0]
+            if fitting and all(_is_same_promise(one, fitting[0]) for one in fitting):  # else it isn't clear which
+                found[sentence.text] = [one for one in older if _is_same_promise(one, fitting[0])]
             just_said = [sentence.text]
     return found
+
+
+def _is_same_duty(one: str, other: str) -> bool:
+    """Return whether the shorter text, of at least three words, adds nothing to the other one."""
+    words, others = sorted((content_words(one), content_words(other)), key=len)
+    shared = _shared(words, others) | {word for word in words if _shared(others, {word})}
+    return len(words) > SHARED and shared == words
+
+
+def _is_same_promise(one: NoteRecord, other: NoteRecord) -> bool:
+    is_same_day = str(one.meta.get("due"))[:10] == str(other.meta.get("due"))[:10]
+    return one.id == other.id or (is_same_day and _is_same_duty(one.title, other.title))
 
 
 def _is_older(promise: NoteRecord, message: TranscriptMessage) -> bool:
@@ -82,8 +94,13 @@ def _long(words: Collection[str]) -> Set[str]:
 
 
 def _is_about(named: Set[str], promise: NoteRecord) -> bool:
-    title = content_words(promise.title)
-    return len(named & title) >= SHARED and coverage(named, title) >= SHARED_SHARE
+    shared = _shared(named, content_words(promise.title))
+    return len(shared) >= SHARED and coverage(named, shared) >= SHARED_SHARE
+
+
+def _shared(words: Set[str], others: Set[str]) -> Set[str]:
+    """Return the words that the others have, also as a beginning: `cert` of `certificate`."""
+    return {word for word in words if word in others or (_long([word]) and any(one.startswith(word) for one in others))}
 
 
 def _names(named: Set[str], promise: NoteRecord) -> bool:

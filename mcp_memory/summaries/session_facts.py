@@ -67,24 +67,26 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
             parts[part].append(Point(" ".join(short), offset, note))
 
     opening = next((message.offset for message in own if message.role is Role.USER), -1)
+    acted = max([opening, *(one.offset for one in own if _has("edits", one.tool) or _runs_command(one))])
     for candidate in extract_candidates(own, material=captured.material):
         is_decided = candidate.outright and candidate.kind is not StatementKind.FACT
-        is_put_off = not is_decided and _has("open", candidate.text)
-        part = LEFT_OPEN if is_put_off or candidate.kind is StatementKind.COMMITMENT else DECIDED
+        is_asked = candidate.offset == opening or candidate.kind is StatementKind.COMMITMENT  # it has its own reminder
+        is_open = not is_decided and _is_left_open(candidate.text, candidate.offset, acted)
+        part = LEFT_OPEN if is_open else ASKED if is_asked else DECIDED
         if candidate.kind is not StatementKind.FIX:
-            said = ASKED if candidate.offset == opening else part
-            add(said, candidate.statement, candidate.offset, id_of(candidate, captured))
+            add(part, candidate.statement, candidate.offset, id_of(candidate, captured))
     for message in own:
         for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
-            if part := _part_of(sentence):
-                add(part, sentence.text, message.offset)
+            if _is_worth_noting(sentence):
+                is_open = not sentence.is_question and _is_left_open(sentence.view, message.offset, acted)
+                add(LEFT_OPEN if is_open else ASKED, sentence.text, message.offset)
     answers = [message for message in own if message.role is Role.ASSISTANT]
     for message in answers:
         said = [sentence.text for sentence in sentences(message.turn.text)]
         if found := [sentence for sentence in said if _has("found", sentence)]:
             add(CHANGED, max(found, key=lambda sentence: len(facts(sentence))), message.offset)
         for sentence in said if message is answers[-1] else ():
-            if _has("open", sentence) and not sentence.endswith("?"):
+            if _is_left_open(sentence, message.offset, acted) and not sentence.endswith("?"):
                 add(LEFT_OPEN, sentence, message.offset)
     parts[LEFT_OPEN] = [point for point in parts[LEFT_OPEN] if not _is_closed(point, own)]
     for points in parts.values():
@@ -122,16 +124,16 @@ def choose_points(parts: Parts) -> Parts:
     return shown
 
 
-def _part_of(sentence: UserSentence) -> str | None:
-    """Return the part of a sentence: ASKED unless it is put off; None for chat, jokes and text that you may have
-    pasted. Only statements are DECIDED."""
+def _is_left_open(text: str, offset: int, acted: int) -> bool:
+    """Return whether a text puts something off, or names what is to be done after the agent last `acted`."""
+    return _has("later", text) or (offset > acted and _has("open", text))
+
+
+def _is_worth_noting(sentence: UserSentence) -> bool:
+    """Return whether a sentence is neither chat nor a joke nor text that you may have pasted."""
     least = 1 if facts(sentence.text) else 3
     is_chat = len(content_words(sentence.text)) < least or read_cues(*_CUES)["chat"].fullmatch(sentence.view.strip())
-    if is_chat or sentence.may_be_pasted or is_not_to_be_kept(sentence):
-        return None
-    if sentence.is_question:
-        return ASKED
-    return LEFT_OPEN if _has("open", sentence.view) else ASKED
+    return not is_chat and not sentence.may_be_pasted and not is_not_to_be_kept(sentence)
 
 
 def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
@@ -153,7 +155,7 @@ def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
 
 
 def _says_it_is_done(text: str) -> bool:
-    return _has("done", text) and not _has("open", text) and not _has("undone", text)
+    return _has("done", text) and not any(_has(cue, text) for cue in ("open", "later", "undone"))
 
 
 def _commands(messages: Sequence[TranscriptMessage]) -> list[list[TranscriptMessage]]:
@@ -161,15 +163,20 @@ def _commands(messages: Sequence[TranscriptMessage]) -> list[list[TranscriptMess
     command with other options, or for more files, is another run of a command that failed."""
     found: list[list[TranscriptMessage]] = []
     for message in messages:
-        given = _given(message)
-        is_command = given and "*** Begin" not in given and _has("acts", given)
-        if is_command and not read_action(message.arguments, "", None).only_reads:
+        if _runs_command(message):
             known = [runs for runs in found if _is_again(message, runs[-1])]
             found = [
                 *(runs for runs in found if runs not in known),
                 [*(run for runs in known for run in runs), message],
             ]
     return found
+
+
+def _runs_command(message: TranscriptMessage) -> bool:
+    """Return whether a tool runs a command that changes or checks something."""
+    given = _given(message)
+    is_command = bool(given) and "*** Begin" not in given and _has("acts", given)
+    return is_command and not read_action(message.arguments, "", None).only_reads
 
 
 def _given(message: TranscriptMessage) -> str:

@@ -185,6 +185,31 @@ async def test_that_is_what_was_just_said(world: World, before: str, words: str,
     assert [DUTIES.index(title) for title in await _closed(world, said)] == ([] if duty is None else [duty])
 
 
+CERT = "ok btw the tls cert of the update server has to be renewed by thursday, remind me"
+COPIES = {  # what the person says, the agent's note of it, and the report
+    CERT: ("Renew TLS certificate of the update server", "2026-11-26", "cert is renewed, done this morning"),
+    "On Wednesday at the latest I must send the table S2 to Tove, because she checks it. Please remind me of it.": (
+        "Send table S2 to Tove", "2026-11-25", "I have sent the table S2 to Tove already, so this is done.",
+    ),
+    "Ich muss bis Donnerstag die Dienstpläne der Station abgeben": (
+        "Dienstpläne der Station abgeben", "2026-11-26", "Dienstpläne der Station sind abgegeben",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", COPIES)
+async def test_a_report_closes_every_note_of_a_duty(world: World, said: str) -> None:
+    title, due, report = COPIES[said]
+    async with world.engine() as engine:
+        await take(engine, [person(said, 1)])
+        await engine.append(f"{title}.", title=title, kind="commitment", due=due, source="claude-code")
+        await engine.append("Send the invoice to Bo", kind="commitment", due=due, source="claude-code")
+        assert len((await engine.perform("due", {}))["commitments"]) == 3
+        await take(engine, [person(report, 9, at=world.now + timedelta(hours=1))], "later")
+        left = [one["title"] for one in (await engine.perform("due", {}))["commitments"]]
+        assert left == ["Send the invoice to Bo"]
+
+
 async def _closed(world: World, said: list[TranscriptMessage]) -> list[str]:
     async with world.engine() as engine:
         await take(engine, [person(duty, number) for number, duty in enumerate(DUTIES)], "earlier")

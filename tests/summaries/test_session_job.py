@@ -89,6 +89,23 @@ async def test_the_end_of_a_session_is_reported_and_the_next_one_starts_where_it
         assert "Last session here" not in await begun(engine)
 
 
+async def test_only_the_last_session_is_named_and_only_with_what_it_left_open(sessions: Sessions, world: World):
+    closed = TALK[: TALK.rindex(b"\n", 0, -1) + 1] + line(21, "Done, the Vault token is there.", role="assistant")
+    closed = b"".join(one for one in closed.splitlines(True) if b"datacenters" not in one)
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, TALK)
+        await summarize(world, engine)
+        assert "left open" in await begun(engine)
+        question = line(11, "What does --frozen do?") + line(12, "It keeps it.", role="assistant")
+        await sessions.capture(engine, question, "s-2")
+        await engine.sweep()
+        assert "Last session here" not in await begun(engine), "the last one has no page"
+        assert "left open" in await begun(engine, session="claude-code/s-2")
+        await sessions.capture(engine, closed, "s-3")
+        await summarize(world, engine)
+        assert "Last session here" not in await begun(engine, session="claude-code/s-4")
+
+
 async def test_one_question_without_a_change_gets_no_page_nor_does_what_an_agent_began(
     sessions: Sessions, world: World
 ):
@@ -166,6 +183,22 @@ TALKS = {
     "claimed": (["! make test", "> The tests pass now."], "make test"),
     "denied": (["! make test", "Now make test does not pass for me either."], "make test"),
     "other": (["We still need to add the VAT column later.", "> Fixed the date column."], "VAT column"),
+    "weekday": (["Orders of shop 14 come in doubled since friday, look at the import.", "= make build"], ""),
+    "rule": (["Prices change only on mondays, that's marketing's rule."], ""),
+    "report": (["Forecast for next week went out friday, Priya's happy."], ""),
+    "event": (["We have the demo for the board tomorrow, so make the letters larger."], ""),
+    "termin": (["Wir haben morgen Messe, mach die Schrift auf den Schildern größer."], ""),
+    "carried": (["The VAT column is still missing in the export.", "= make build", "> Here you go."], ""),
+    "eingebaut": (["Im Export fehlt noch die Spalte mit der MwSt.", "= make build", "> Bitte sehr."], ""),
+    "reminder": (["Remind me on Thursday to call the tax office about the VAT."], ""),
+    "turno": (["El turno de la mañana lo hace Lucía, ponla en la tabla."], ""),
+    "off": (["Leave the VAT column off for now.", "= make build"], "VAT column"),
+    "fridge": (["We'll look at the fridge's log tomorrow.", "= make build"], "fridge's log"),
+    "morgen": (["Die Rezepte der Station prüfen wir morgen.", "= make build"], "Rezepte der Station"),
+    "erstmal": (["Die Preise der Messe lassen wir erstmal drin.", "= make build"], "Preise der Messe"),
+    "mañana": (["El pie de página lo dejamos para mañana.", "= make build"], "pie de página"),
+    "demain": (["On verra la police du menu demain.", "= make build"], "police du menu"),
+    "end": (["= make build", "> The labels print. The VAT number of the shop is still missing."], "VAT number"),
     "staging": (
         ["The token for production is still missing.", "> Added the token for staging."],
         "token for production",

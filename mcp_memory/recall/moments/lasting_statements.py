@@ -58,15 +58,10 @@ def told_in(excerpts: Iterable[Excerpt]) -> list[str]:
     return [line.lstrip("-*+ ") for line in lines if not line.startswith("#")]
 
 
-def is_lasting(sentence: str) -> bool:
-    """Return whether a sentence makes sense by itself, on another day."""
-    return _is_whole(sentence) and not _has("moment", sentence)
-
-
 def _line(note: NoteRecord, statement: str) -> tuple[int, str] | None:
     """Return the rank of a note and its line; None for a note that no start shows."""
     found = [statement] if len(statement) <= LINE_CHARS else [sentence.text for sentence in sentences(statement)]
-    whole = [line for line in found if len(line) <= LINE_CHARS and _is_whole(line)]
+    whole = [line for line in found if len(line) <= LINE_CHARS and is_whole(line)]
     if note.kind == PREFERENCE:
         return (0, whole[0]) if whole else None
     if note.kind not in LASTING or (_has("moment", statement) and not note.expires_at):
@@ -88,5 +83,6 @@ def _contains(told: str, line: str) -> bool:
     return Comparison(NoteText(told), NoteText(line)).adds_nothing
 
 
-def _is_whole(sentence: str) -> bool:
+def is_whole(sentence: str) -> bool:
+    """Return whether a sentence makes sense by itself."""
     return len(content_words(sentence)) >= FEWEST_WORDS and not _has("fragment", sentence)
