@@ -59,14 +59,12 @@ class FinishedSessions:
 
     def mark_handled(self, *checkpoints: Checkpoint) -> None:
         """Record durably that these sessions were handled as they are. Raises OSError."""
-        for checkpoint in checkpoints:
-            self._handled[checkpoint.name] = self._version(checkpoint)
-            self.ended.discard(checkpoint.name)
-        replace_file(self._file, json.dumps(self._handled).encode())
+        self.mark_up_to(*checkpoints)
+        self.ended.difference_update(checkpoint.name for checkpoint in checkpoints)
 
-    def mark_up_to(self, checkpoint: Checkpoint) -> None:
-        """Record durably that a session was handled as of this checkpoint, and goes on. Raises OSError."""
-        self._handled[checkpoint.name] = self._version(checkpoint)
+    def mark_up_to(self, *checkpoints: Checkpoint) -> None:
+        """Record durably that sessions were handled as of these checkpoints, and go on. Raises OSError."""
+        self._handled |= {checkpoint.name: self._version(checkpoint) for checkpoint in checkpoints}
         replace_file(self._file, json.dumps(self._handled).encode())
 
     def skip_all(self) -> None:

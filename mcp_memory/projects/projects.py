@@ -146,7 +146,7 @@ class Projects:
         return self._change(change)
 
     def _without_git(self, facts: RepositoryFacts, book: ProjectBook, found: Project | None = None) -> Project:
-        """Return the project that was found without git's answer, else the one that was in the folder before, else one
+        """Return the project that was found without git's answer, else the folder's earlier project, else a project
         that is not remembered."""
         import logging  # here, because each search in a shell reads the list
 

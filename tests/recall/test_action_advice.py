@@ -14,13 +14,13 @@ from tests.support.world import World
 pytestmark = pytest.mark.anyio
 
 ORDER = "Never edit generated files under `api/gen`. Change `openapi.yaml` instead."
-EDIT = {"file_path": "/work/mill/api/gen/client.ts", "old_string": "a", "new_string": "b"}
+EDIT = {"file_path": "/home/mill/api/gen/client.ts", "old_string": "a", "new_string": "b"}
 FIX = "`ERR_PNPM_OUTDATED_LOCKFILE`: somebody ran npm. Delete package-lock.json."
 OUTPUT = "Exit code 1\n ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with frozen-lockfile"
 
 
 async def _advice(engine: KeywordEngine, session: str = "c/s", **given: Any) -> dict[str, Any]:
-    return await engine.perform("advise", {"session": session, "project": "mill", "folder": "/work/mill", **given})
+    return await engine.perform("advise", {"session": session, "project": "mill", "folder": "/home/mill", **given})
 
 
 async def test_an_order_stops_once_and_is_told_in_one_line(world: World) -> None:
@@ -44,10 +44,10 @@ async def test_an_order_stops_once_and_is_told_in_one_line(world: World) -> None
         ({"command": 'git commit -m "fix"'}, "writing a commit message", True),
         ({"command": "cd web && git commit -a"}, "Commit schreiben", True),
         ({"command": "pnpm add zod"}, "installing a package", True), ({"command": "make deploy"}, "deploying", True),
-        ({"file_path": "/work/mill/migrations/7.py"}, "changing migrations/", True),
+        ({"file_path": "/home/mill/migrations/7.py"}, "changing migrations/", True),
         ({"command": "git log"}, "writing a commit message", False),
         ({"command": "git add ."}, "adding a route", False),
-        ({"command": "make test"}, "writing a test", False), ({"file_path": "/work/mill/a.py"}, "git commit", False),
+        ({"command": "make test"}, "writing a test", False), ({"file_path": "/home/mill/a.py"}, "git commit", False),
     ],
 )  # fmt: skip
 async def test_an_action_brings_up_what_says_so(world: World, call: Any, phrase: str, is_told: bool) -> None:
@@ -61,7 +61,7 @@ async def test_an_action_brings_up_what_says_so(world: World, call: Any, phrase:
 async def test_of_calls_made_at_once_each_is_stopped_and_none_again(world: World) -> None:
     async with world.engine() as engine:
         await engine.append(ORDER, kind="preference", project="mill")
-        calls = [{"file_path": f"/work/mill/api/gen/{name}.ts"} for name in "abc"]
+        calls = [{"file_path": f"/home/mill/api/gen/{name}.ts"} for name in "abc"]
         first = [(await _advice(engine, arguments=call, stop=True))["stops"] for call in calls]
         again = [(await _advice(engine, arguments=call, stop=True))["text"] for call in calls]
         assert first == [True, True, True] and again == ["", "", ""]
@@ -195,7 +195,7 @@ async def test_only_orders_that_forbid_stop(world: World) -> None:
         await engine.append("Totals in `src/total.ts` are cents.", kind="lesson", project="mill")
         await engine.append("Never call floats in `src/cart.ts`.", kind="lesson", project="mill")
         for file in ("src/total.ts", "src/cart.ts"):
-            advice = await _advice(engine, file, arguments={"file_path": f"/work/mill/{file}"}, stop=True)
+            advice = await _advice(engine, file, arguments={"file_path": f"/home/mill/{file}"}, stop=True)
             assert advice["text"] and not advice["stops"]
 
 

@@ -19,7 +19,7 @@ ELSEWHERE = [
     "cd web; (cd src; ls); cd -; cd api; sed -i s/a/b/ gen/x.ts",
     "pushd web; popd; cd api; sed -i s/a/b/ gen/x.ts",
     "cd api/gen && echo a > x.ts",
-    "cd /work/mill/api && sed -i s/a/b/ gen/x.ts",
+    "cd /home/mill/api && sed -i s/a/b/ gen/x.ts",
     "cd $(git rev-parse --show-toplevel) && sed -i s/a/b/ api/gen/x.ts",
     "git -C api checkout -- gen/x.ts",
     "git -c core.pager=cat -C api rm gen/x.ts",
@@ -36,7 +36,7 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("line", ELSEWHERE)
 def test_a_path_is_read_in_the_folder_that_its_command_runs_in(line: str) -> None:
-    assert "api/gen/x.ts" in read_action({"command": line}, "/work/mill", "mill").files
+    assert "api/gen/x.ts" in read_action({"command": line}, "/home/mill", "mill").files
 
 
 @pytest.mark.parametrize(
@@ -52,17 +52,17 @@ def test_a_path_is_read_in_the_folder_that_its_command_runs_in(line: str) -> Non
     ],
 )
 def test_another_file_or_one_that_is_only_read_is_not_named(line: str) -> None:
-    assert "api/gen/x.ts" not in read_action({"command": line}, "/work/mill", "mill").files
+    assert "api/gen/x.ts" not in read_action({"command": line}, "/home/mill", "mill").files
 
 
 @pytest.mark.parametrize(
     "line", ["git -C api push --force", "sudo -u ada git push --force", "timeout 5 git push --force"]
 )
 def test_a_command_is_itself_behind_what_runs_it(line: str) -> None:
-    command = read_action({"command": line}, "/work/mill", "mill").commands[0]
+    command = read_action({"command": line}, "/home/mill", "mill").commands[0]
     assert tuple(command.words) == ("git", "push") and command.has_flag("--force")
 
 
 def test_where_the_client_says_in_which_folder_it_runs() -> None:
     for name in ("workdir", "dir_path"):
-        assert "api/gen/x.ts" in read_action({"command": "rm ./gen/x.ts", name: "api"}, "/work/mill", "mill").files
+        assert "api/gen/x.ts" in read_action({"command": "rm ./gen/x.ts", name: "api"}, "/home/mill", "mill").files
