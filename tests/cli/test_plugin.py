@@ -1,11 +1,10 @@
-"""The packages for clients' own shops say what install says, and can be written for one machine."""
+"""The packages for clients' own shops say what install says."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from pathlib import Path
 
 from mcp_memory.cli.clients.clients import PLUGIN_FOLDER
 from mcp_memory.integrations.clients import CLIENTS
@@ -17,7 +16,7 @@ from tests.daemon.place import CHECKOUT, Place
 SHOP = CHECKOUT / PLUGIN_FOLDER
 
 
-def test_they_say_what_install_says(served: Place) -> None:
+def test_they_say_what_install_says() -> None:
     """One source: the templates that people paste, and the events that install wires."""
     claude, codex = _json(".claude-plugin/plugin.json"), _json("codex/mcp.json")["mcpServers"]["memory"]
     entry = json.loads((TEMPLATES / "claude-code.json").read_text())
@@ -40,7 +39,6 @@ def test_they_say_what_install_says(served: Place) -> None:
     manifests = map(_json, (".codex-plugin/plugin.json", "openclaw.plugin.json", "package.json"))
     for about in (shop, claude, *manifests):
         assert (about["version"], about["description"]) == (project["version"], project["description"])
-    assert "--write DIR" in served.run("clients", "plugin").ok().out, "this vault and its address are not any machine's"
 
 
 def test_the_skill_names_only_what_there_is() -> None:
@@ -58,16 +56,10 @@ def test_npm_has_nothing_to_fetch() -> None:
     assert imported and all(name.startswith(("node:", "./")) for name in imported)
 
 
-def test_made_for_this_machine_they_name_its_program_and_vault(served: Place, tmp_path: Path) -> None:
-    shop = tmp_path / "shop"
-    shown = served.run("clients", "plugin", "--write", str(shop)).ok().out
-    assert f"claude plugin marketplace add {shop} && claude plugin install mcp-memory@mcp-memory" in shown
-    for client in ("claude-code", "codex"):
-        assert f"--vault {served.vault}" in (shop / PLUGIN_FOLDER / client / "hooks.json").read_text()
-    assert f"--vault {served.vault}" in (shop / PLUGIN_FOLDER / "openclaw.plugin.json").read_text()
-    assert (shop / PLUGIN_FOLDER / "index.js").read_bytes() == (SHOP / "index.js").read_bytes()
-    for file in (file for file in (shop / PLUGIN_FOLDER).rglob("*.json") if "mcp-memory h" in file.read_text()):
-        assert f"--vault {served.vault}" in file.read_text() and f"{LAUNCHER} mcp-memory" not in file.read_text()
+def test_the_command_prints_how_to_add_it(served: Place) -> None:
+    shown = served.run("clients", "plugin").ok().out
+    assert f"claude plugin marketplace add {CHECKOUT} && claude plugin install mcp-memory@mcp-memory" in shown
+    assert f"openclaw plugins install --link {SHOP} " in shown
 
 
 def test_the_wheel_carries_them_where_they_are_looked_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,12 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
 
 
 def test_codex(served: Machine, openai: OpenAIStub, told: str) -> None:
-    """Made for this machine, since Codex has no setting for the address."""
+    """From a copy with this daemon's address, since Codex has no setting for that."""
     shop, environ = served.home / "shop", served.environ(STUB_KEY="stub")
-    served.mcp_memory("clients", "plugin", "--write", str(shop))
+    shutil.copytree(CHECKOUT / ".claude-plugin", shop / ".claude-plugin")
+    shutil.copytree(CHECKOUT / "configs" / "plugin", shop / "configs" / "plugin")
+    server = shop / "configs" / "plugin" / "codex" / "mcp.json"
+    server.write_text(server.read_text().replace("http://127.0.0.1:8423/mcp", served.url))
     config = served.home / ".codex" / "config.toml"
     config.parent.mkdir(exist_ok=True)
     config.write_text(codex_model(openai).replace("plugins = false,", "plugins = true,", 1), encoding="utf-8")

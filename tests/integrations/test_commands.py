@@ -125,18 +125,15 @@ def test_what_clients_start_runs_beside_another_python(served: Place, home: Path
     found = f"{Path(sys.executable).parent}:{served.environ['PATH']}"
     for client in ("claude-code", "codex", "cursor"):
         served.run("install", client, "--yes").ok()
-    plugin, shipped = tmp_path / "plugin", Path("configs/plugin/claude-code/hooks.json")
-    served.run("clients", "plugin", "--write", str(plugin)).ok()
-    hooks = [json.loads(file.read_text())["hooks"] for file in (home / ".claude/settings.json", plugin / shipped)]
-    server = json.loads((plugin / shipped.parents[1] / ".claude-plugin/plugin.json").read_text())["mcpServers"]
+    shipped = CHECKOUT / "configs/plugin/claude-code/hooks.json"
+    hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
     helpers = [
         json.loads((home / ".claude.json").read_text())["mcpServers"][SERVER]["headersHelper"],
         tomllib.loads((home / ".codex/config.toml").read_text())["mcp_servers"][SERVER]["http_headers_helper"],
-        server["memory"]["headersHelper"],
     ]
     stdio = json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"][SERVER]
-    for_any = [json.loads((CHECKOUT / shipped).read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]]
-    lines = [group["hooks"][0]["command"] for groups in hooks for (group,) in groups.values()]
+    for_any = [json.loads(shipped.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]]
+    lines = [group["hooks"][0]["command"] for (group,) in hooks.values()]
     for line in [*helpers, shlex.join([stdio["command"], *stdio["args"]]), *for_any, *lines[:2], *lines[-1:]]:
         ran = subprocess.run(
             ["/bin/sh", "-c", line], input="{}", env={**served.environ, "PATH": found, **foreign}, capture_output=True,

@@ -2,25 +2,20 @@
 
 import os
 import shlex
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
 
-from mcp_memory.cli.clients.connection_entries import TEMPLATE_URL, environment, filled, vault_option
 from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading
 from mcp_memory.cli.options import command_options
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
-from mcp_memory.daemon.listen import expected_url
 from mcp_memory.hooks import hook_log
 from mcp_memory.hooks.hook_report import LATE, LIMITED, HooksReport, report
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.settings.settings import Settings, shipped_path
+from mcp_memory.settings.settings import shipped_path
 from mcp_memory.text.pluralize import counted
 
 PLUGIN, PLUGIN_FOLDER = "mcp-memory", "configs/plugin"
@@ -126,23 +121,16 @@ def _lines(found: HooksReport, notes: Mapping[str, Any]) -> Iterator[str]:
 
 
 @clients.command()
-@click.option(
-    "--write", metavar="DIR", type=click.Path(path_type=Path), help="Write the plugin for this machine and vault."
-)
 @command_options
-def plugin(cli: CommandContext, write: Path | None) -> None:
-    """Show or write the plugin for clients' marketplaces.
+def plugin(cli: CommandContext) -> None:
+    """Show where the plugin for clients' marketplaces is, and the commands that add it.
 
-    It adds hooks, tools and a skill to Claude Code, Codex and OpenClaw. Without an option, it shows where the plugin
-    is, and the commands that add it. `install` doesn't need it.
+    It adds hooks, tools and a skill to Claude Code, Codex and OpenClaw. `install` doesn't need it.
 
     \b
-    mcp-memory clients plugin
-    mcp-memory clients plugin --write ~/memory-plugin"""
-    root = write or _marketplace()
-    if write:
-        _write_plugin(write, cli.settings)
-    place, spec = shlex.quote(str(root.absolute())), f"{PLUGIN}@{PLUGIN}"
+    mcp-memory clients plugin"""
+    root = shipped_path("").parent.absolute()  # in a source tree and in an installed package alike
+    place, spec = shlex.quote(str(root)), f"{PLUGIN}@{PLUGIN}"
     commands = [
         f"claude plugin marketplace add {place} && claude plugin install {spec}",
         f"codex plugin marketplace add {place} && codex plugin add {spec}",
@@ -150,34 +138,4 @@ def plugin(cli: CommandContext, write: Path | None) -> None:
         f"openclaw config set plugins.entries.{PLUGIN}.hooks.allowConversationAccess true",
         "openclaw config set plugins.entries.memory-core.enabled false",
     ]
-    lines = [f"the plugin: {root.absolute()}", *(f"  {command}" for command in commands)]
-    if not write and not _fits_any_machine(cli.settings):
-        lines.append(f"  → this plugin points at {TEMPLATE_URL}, but your setup differs. To make a matching one:")
-        lines.append("    mcp-memory clients plugin --write DIR")
-    cli.show({"marketplace": str(root.absolute()), "commands": commands}, lines)
-
-
-def _marketplace() -> Path:
-    """Return the folder that clients add, in a source tree and in an installed package alike."""
-    return shipped_path("").parent
-
-
-def _write_plugin(root: Path, settings: Settings) -> None:
-    """Copy the plugin, with this machine's address, program and vault in it. Raises StorageFailed."""
-    shop, url = _marketplace(), expected_url(settings)
-    with naming_the_cause(str(root)):
-        for file in (shop / ".claude-plugin" / "marketplace.json", *(shop / PLUGIN_FOLDER).rglob("*")):
-            copy = root / file.relative_to(shop)
-            if file.is_dir():
-                copy.mkdir(parents=True, exist_ok=True)
-                continue
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            text = file.read_text(encoding="utf-8")
-            copy.write_text(filled(text, settings, url) if file.suffix == ".json" else text, encoding="utf-8")
-
-
-def _fits_any_machine(settings: Settings) -> bool:
-    """Return whether the shipped plugin reaches this vault on this machine."""
-    is_named = vault_option(settings) is not None or bool(environment(settings))
-    by_name = shutil.which("mcp-memory") is not None and not is_named
-    return by_name and expected_url(settings) == TEMPLATE_URL
+    cli.show({"marketplace": str(root), "commands": commands}, [f"the plugin: {root}", *(f"  {c}" for c in commands)])

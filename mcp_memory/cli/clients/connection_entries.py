@@ -24,7 +24,7 @@ from mcp_memory.integrations.commands import LAUNCHER, PROGRAM
 from mcp_memory.runtime.paths import absolute, config_file, state_home
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, load, shipped
 
-TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
+_TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9_-]+")
 """The names that every client accepts; Codex 0.169.0 silently skips a server with another name."""
@@ -81,24 +81,20 @@ def paste_lines(fragments: Mapping[str, str]) -> Iterator[str]:
 def server_entry(client: str, settings: Settings, url: str, *, project: str | None = None) -> dict[str, Any]:
     """Return the server's entry in this client's configuration. `project` is a name for our command to send."""
     if client == "claude-code":
-        return json.loads(filled(shipped("clients/claude-code.json"), settings, url, project))
+        return json.loads(_filled(shipped("clients/claude-code.json"), settings, url, project))
     if client == "codex":
-        text = filled(shipped("clients/codex.toml"), settings, url, project)
+        text = _filled(shipped("clients/codex.toml"), settings, url, project)
         return tomllib.loads(text)["mcp_servers"]["memory"]
     entry = stdio_entry(settings, client, project=project)
     return CLIENTS[client].shape(entry["command"], entry["args"])
 
 
-def filled(text: str, settings: Settings, url: str, project: str | None = None) -> str:
-    """Return a shipped text with this daemon's address, and with our program's path and options in its commands. They
-    are inside strings, which take JSON's escapes in JSON and TOML."""
+def _filled(text: str, settings: Settings, url: str, project: str | None) -> str:
+    """Return a template with this daemon's address, and with our program's path and options in its command. That is
+    inside a string, which takes JSON's escapes in JSON and TOML."""
     program, options = _program(settings, shared=bool(project)), _options(settings) + _project_option(project)
-
-    def ours(found: re.Match[str]) -> str:
-        return json.dumps(f"{program} {found[1]}{options} --client", ensure_ascii=False)[1:-1]
-
-    commands = rf"{re.escape(f'{LAUNCHER} {PROGRAM}')} (hook [\w-]+|headers) --client"
-    return re.sub(commands, ours, text).replace(TEMPLATE_URL, url)
+    ours = json.dumps(f"{program} headers{options} --client", ensure_ascii=False)[1:-1]
+    return text.replace(f"{LAUNCHER} {PROGRAM} headers --client", ours).replace(_TEMPLATE_URL, url)
 
 
 def stdio_entry(settings: Settings, client: str = "NAME", *, project: str | None = None) -> dict[str, Any]:
@@ -162,7 +158,7 @@ def command_path(*, shared: bool = False) -> str:
     return _word(found) if found else f"{_word(sys.executable)} -P -m mcp_memory"
 
 
-def environment(settings: Settings) -> list[str]:
+def _environment(settings: Settings) -> list[str]:
     """Return `NAME=value` for each folder of this machine that can't be derived from HOME."""
     state = settings.state
     found = {
@@ -174,7 +170,7 @@ def environment(settings: Settings) -> list[str]:
 
 def _program(settings: Settings, *, shared: bool = False) -> str:
     """Return our program as a client starts it, whose environment may be for another Python."""
-    return " ".join([LAUNCHER, *map(_word, environment(settings)), command_path(shared=shared)])
+    return " ".join([LAUNCHER, *map(_word, _environment(settings)), command_path(shared=shared)])
 
 
 def _project_option(project: str | None) -> str:
