@@ -7,7 +7,7 @@ from pathlib import Path
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import commands
 from mcp_memory.integrations.clients import TITLES
-from mcp_memory.integrations.syntax import read_table
+from mcp_memory.integrations.server_entry import read_table
 from mcp_memory.projects.repository_facts import find_repository_facts
 from mcp_memory.text.parsed_values import list_at, table_at, text_at
 

@@ -1,4 +1,4 @@
-"""Find a transcript by its path or session and read it whole, without writing anything."""
+"""Reads a session: from a checkpoint on, or quickly what a running session has just said."""
 
 import json
 import re
@@ -8,17 +8,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Self, cast
+from typing import NamedTuple, Self, cast
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.off_record_turns import NOTHING, ON_AND_ON, TakenBack
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.lines import TranscriptLine
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, text_arguments
 from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.step import CaptureStep, build_step
-from mcp_memory.capture.tail import list_sessions, read_new
+from mcp_memory.capture.tail import checkpoint_before_end, list_sessions, measure_unread, read_new
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.errors import NotFound
 from mcp_memory.text.conversation.own_words import pasted_words
+from mcp_memory.text.parsed_values import table_at, text_at
+from mcp_memory.tool_names import APPEND
 
 LEAST_ID_CHARS = 6
 """A shorter id would match the end of an arbitrary session's."""
@@ -130,3 +133,72 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for item in cast("list[object]", value):
             yield from _texts(item)
+
+
+MOST_BYTES = 500_000
+"""The most unread bytes at the end that are read: some 25 ms. A turn is rarely a tenth of it."""
+
+_NAMED = APPEND.encode()
+_OUTPUT = re.compile(rb'"type":"(?:tool_result|[a-z_]{1,40}_call_output)"')
+"""Matches in the lines with the output of tools, which are most of a transcript and aren't parsed."""
+
+
+class Utterance(NamedTuple):
+    """A message of the person or the agent; a text that the agent stored has the role of a tool."""
+
+    role: Role
+    text: str
+
+
+class SessionTail:
+    """The end of a session's transcript. Not thread-safe."""
+
+    def __init__(self, paths: TranscriptPaths, path: TranscriptPath) -> None:
+        self.path = path
+        self._paths = paths
+        self._at = Checkpoint(path.client, path.name)
+        self._context = ReaderContext()
+
+    def read(self) -> Iterator[Utterance]:
+        """Yield what was said since the last call, at most `MOST_BYTES` of it. Raises NotFound, Refused,
+        StorageFailed."""
+        if measure_unread(self._paths, self.path, self._at).new_bytes > MOST_BYTES:
+            self._at = checkpoint_before_end(self._paths, self.path, MOST_BYTES)
+        is_at_end = False
+        while not is_at_end:
+            new = read_new(self._paths, self.path, self._at)
+            batch, is_at_end = new.batch, new.batch.at_end
+            self._at = replace(
+                self._at, offset=batch.next_offset, in_long_line=batch.in_long_line, fingerprint=new.fingerprint
+            )
+            for line in batch.lines:
+                yield from self._said(line)
+
+    def skip(self) -> None:
+        """Take everything so far as read. Raises as `read`."""
+        self._at = checkpoint_before_end(self._paths, self.path, 0)
+
+    def _said(self, line: TranscriptLine) -> Iterator[Utterance]:
+        if _OUTPUT.search(line.data):
+            return
+        for message in parse_line(self.path.client, line.data, line.offset, self._context) or ():
+            if message.role is not Role.TOOL:
+                yield Utterance(message.role, message.turn.text)
+        if _NAMED in line.data:
+            with suppress(ValueError, RecursionError):  # the line is not JSON, so it has no messages either
+                for content in _stored(json.loads(line.data)):
+                    yield Utterance(Role.TOOL, content)
+
+
+def _stored(value: object) -> Iterator[str]:
+    """Yield the contents of all calls of `memory_append` in a line, in the form of any client."""
+    if isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _stored(item)
+        return
+    call = table_at(value)
+    if text_at(call, "name").endswith(APPEND):
+        for key in ("input", "arguments", "args"):
+            yield text_arguments(call.get(key)).get("content", "")
+    for item in call.values():
+        yield from _stored(item)

@@ -13,10 +13,9 @@ from mcp_memory.capture.copies import Said
 from mcp_memory.capture.full_pages import BeginOf, take_out
 from mcp_memory.capture.off_record_turns import NOTHING, ON_AND_ON, Stretch, TakenBack, on_record, silent_from
 from mcp_memory.capture.readers.lines import TranscriptLine
-from mcp_memory.capture.readers.message import ReaderContext, Role, Silence, TranscriptMessage
+from mcp_memory.capture.readers.message import WENT_WELL, ReaderContext, Role, Silence, TranscriptMessage
 from mcp_memory.capture.readers.openclaw import find_conversation
 from mcp_memory.capture.readers.registry import parse_line
-from mcp_memory.capture.readers.spoken_text import WENT_WELL
 from mcp_memory.capture.tail import NewLines
 from mcp_memory.capture.transcript_paths import TranscriptPath
 from mcp_memory.capture.transcript_store import (

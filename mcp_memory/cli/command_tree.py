@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from mcp_memory import __version__
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, located
 from mcp_memory.cli.console import emit, fail, tools_to_commands
-from mcp_memory.cli.options import located
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning, PreconditionFailed
 from mcp_memory.runtime.os_errors import failed
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.command_tree import COMMANDS, MEANT, SHORTCUTS, list_commands
 from mcp_memory.cli.console import is_styled
-from mcp_memory.cli.options import command_options
 
 GUIDE = Path(__file__).parents[1] / "guide"
 FOR_MAINTAINERS = {"architecture", "contributing"}

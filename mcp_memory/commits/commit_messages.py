@@ -5,8 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_memory.git.file_changes import FileChange
-from mcp_memory.git.make_commits import CommitPart
+from mcp_memory.git.commits import CommitPart, FileChange
 from mcp_memory.models import Status
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted

@@ -6,8 +6,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.git.history import FileTouch, HistoryStep, files_at, find_paths, list_commits, read_blobs
-from mcp_memory.git.repository import Repository, find_repository
+from mcp_memory.git.repository import (
+    FileTouch,
+    HistoryStep,
+    Repository,
+    files_at,
+    find_paths,
+    find_repository,
+    list_commits,
+    read_blobs,
+)
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.search.note_lookup import named_by

@@ -7,10 +7,9 @@ from typing import Any
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.planner_view import PendingWork
 from mcp_memory.errors import Refused, StorageFailed
-from mcp_memory.jobs.due import AfterQuiet
-from mcp_memory.jobs.job import Job, JobReport, JobTurn
+from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
 from mcp_memory.models import NotePath
-from mcp_memory.runs.run_report import IDLE
+from mcp_memory.runs.job_runner import IDLE
 from mcp_memory.runtime.health import Health
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.text.pluralize import counted

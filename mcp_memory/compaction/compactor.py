@@ -11,15 +11,13 @@ from functools import partial
 
 from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.page_refresh import FallbackPages, PageRefresh, StaleFlags
 from mcp_memory.compaction.planner_view import PendingWork, PlannerView, VersionMark, WorkLeft
 from mcp_memory.compaction.requests import EditTopicRequest
-from mcp_memory.compaction.rounds import CompactionRounds
+from mcp_memory.compaction.rounds import CompactionRounds, FallbackPages, PageRefresh, StaleFlags
 from mcp_memory.compaction.topic_edits import TopicEditor
 from mcp_memory.core.core import Core
 from mcp_memory.runs.execute_job import remove_vacant_topics
-from mcp_memory.runs.job_runner import JOB_S, Pace
-from mcp_memory.runs.run_report import RunReport, add_links
+from mcp_memory.runs.job_runner import JOB_S, Pace, RunReport, add_links
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.topic_tree import Topic

@@ -17,8 +17,7 @@ from mcp_memory.compaction.topic_payloads import (
     topic_payload,
     tree_payload,
 )
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Feature, Operation
+from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import TargetRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, NotFound

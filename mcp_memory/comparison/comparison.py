@@ -12,8 +12,7 @@ from mcp_memory.comparison.other_value import NoteText, find_contradiction
 from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.comparison.sentence import are_apart, differ_within, parse_statement
 from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
-from mcp_memory.text.language.terms import content_words, words
-from mcp_memory.text.language.word_overlap import are_two, jaccard
+from mcp_memory.text.language.terms import are_two, content_words, jaccard, words
 
 Cosine = Callable[[str, str], float]
 

@@ -29,7 +29,7 @@ from mcp_memory.comparison.change_words import (
 )
 from mcp_memory.comparison.values import MEASURED, WITH_UNIT, Token, is_same, tokens
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.word_overlap import are_two
+from mcp_memory.text.language.terms import are_two
 
 MAX_CHARS, MAX_SENTENCES = 1200, 8
 """The limits of a statement; a longer note is a document."""

@@ -8,7 +8,7 @@ from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.index import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
-from mcp_memory.jobs.due import JobsConfig
+from mcp_memory.jobs.job import JobsConfig
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking.config import ChunkingConfig

@@ -26,9 +26,8 @@ from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
 from mcp_memory.indexing.freshness import Freshness
-from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
 from mcp_memory.indexing.rebuild import GenerationBuilder
-from mcp_memory.indexing.reconciler import Reconciler
+from mcp_memory.indexing.reconciler import MassDeletionGuard, Reconciler
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.jobs.scheduler import Scheduler
@@ -57,8 +56,7 @@ from mcp_memory.runtime.private_files import make_private, sync_folder
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import filters_for
-from mcp_memory.search.near_notes import NearNotes
-from mcp_memory.search.note_lookup import NoteLookup
+from mcp_memory.search.note_lookup import NearNotes, NoteLookup
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.storage import STORAGE, open_storage
 from mcp_memory.storage.base import Prepared, StorageBackend

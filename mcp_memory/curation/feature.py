@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Feature, Operation
+from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import CLAIMS, NoArguments
 from mcp_memory.core.verbs.forgetting import forget_as
 from mcp_memory.core.verbs.storing import append_for_source
@@ -15,8 +14,7 @@ from mcp_memory.curation.dreams.dream_operations import DreamOperations, DreamRe
 from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.curation.organizer import Organizer, OrganizeRequest
-from mcp_memory.jobs.due import Daily
-from mcp_memory.jobs.job import Job
+from mcp_memory.jobs.job import Daily, Job
 from mcp_memory.models import Filters
 from mcp_memory.vault.journals.change_journal import DREAM
 from mcp_memory.vault.journals.tombstones import Caller

@@ -12,12 +12,10 @@ from functools import partial
 from mcp_memory.core.core import Core
 from mcp_memory.core.serializers import Payload
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
-from mcp_memory.curation.claims.claim_base import ClaimBase
-from mcp_memory.curation.claims.problems import ClaimProblem, list_problems
+from mcp_memory.curation.claims.claim_base import ClaimBase, ClaimProblem, list_problems
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.memory_index import memory_index, with_memory_index
-from mcp_memory.jobs.due import AfterQuiet
-from mcp_memory.jobs.job import Job, JobReport, JobTurn
+from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.recall.note_list import date_of
 from mcp_memory.runtime.threads import in_thread

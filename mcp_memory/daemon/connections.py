@@ -14,7 +14,7 @@ import h11
 from uvicorn.protocols.http.flow_control import CLOSE_HEADER, FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mcp_memory.server.client_limits import RESERVED
+from mcp_memory.server.http_guard import RESERVED
 
 log = logging.getLogger(__name__)
 

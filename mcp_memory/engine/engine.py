@@ -7,8 +7,7 @@ from typing import Any
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.arguments import request_from, with_iso_dates
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Operation
+from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.project_finder import ProjectFinder
 from mcp_memory.core.requests import AppendRequest, ForgetRequest, RestoreRequest
 from mcp_memory.core.serializers import Payload

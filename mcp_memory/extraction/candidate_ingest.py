@@ -43,8 +43,7 @@ from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNot
 from mcp_memory.indexing.stated_texts import Contrary
 from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.near_notes import NearPassage
-from mcp_memory.search.note_lookup import Place
+from mcp_memory.search.note_lookup import NearPassage, Place
 from mcp_memory.statements.candidate import Candidate, Voice, id_of
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.extractor import extract_candidates

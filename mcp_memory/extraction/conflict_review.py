@@ -12,8 +12,7 @@ from ulid import ULID
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
-from mcp_memory.core.review_items import Choice, ReviewItem
-from mcp_memory.core.serializers import Payload
+from mcp_memory.core.serializers import Choice, Payload, ReviewItem
 from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound
 from mcp_memory.indexing.stated_texts import StatedText

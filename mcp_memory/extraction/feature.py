@@ -7,8 +7,7 @@ from functools import partial
 
 from mcp_memory.capture.readers.own_format import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages, read_material
-from mcp_memory.core.core import Core, EngineConfig
-from mcp_memory.core.feature import ErasedText, Feature, NoteCopies, Operation
+from mcp_memory.core.core import Core, EngineConfig, ErasedText, Feature, NoteCopies, Operation
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
@@ -20,8 +19,7 @@ from mcp_memory.extraction.reading.session_readings import SessionReadings
 from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.review import Review
 from mcp_memory.extraction.session_notes import SessionNotes
-from mcp_memory.jobs.due import AfterQuiet
-from mcp_memory.jobs.job import Job, JobReport, JobTurn
+from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.summarizers.base import Summarizer, open_summarizer

@@ -7,8 +7,7 @@ from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.models import NoteRecord
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.language.word_tables import read_cues
 
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4

@@ -8,8 +8,7 @@ from ulid import ULID
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
-from mcp_memory.core.review_items import ACCEPT, CANDIDATE, DROP, EDIT, STORED, Choice, ReviewItem, reference
-from mcp_memory.core.serializers import Payload
+from mcp_memory.core.serializers import ACCEPT, CANDIDATE, DROP, EDIT, STORED, Choice, Payload, ReviewItem, reference
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.written_notes import index_written, why_behind
 from mcp_memory.errors import (

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import ErasedText, Feature, NoteCopies, Operation
+from mcp_memory.core.core import Core, ErasedText, Feature, NoteCopies, Operation
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.grounding.grounder import Grounder
-from mcp_memory.jobs.due import Every
-from mcp_memory.jobs.job import Job
+from mcp_memory.jobs.job import Every, Job
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import ANY_PROJECT

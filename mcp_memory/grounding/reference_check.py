@@ -6,7 +6,7 @@ from mcp_memory.grounding.code_repository import CodeRepository, CodeSnapshot
 from mcp_memory.grounding.code_symbols import Symbol, enclosing_symbol, find_symbol
 from mcp_memory.grounding.references import Named
 from mcp_memory.runtime.limited_child import LimitExceeded
-from mcp_memory.text.language.word_overlap import jaccard, runs
+from mcp_memory.text.language.terms import jaccard, runs
 
 UNCOMMITTED = "uncommitted"
 LEAST_ALIKE, LEAST_RENAMED, LEAST_TOKENS = 1 / 3, 0.6, 20

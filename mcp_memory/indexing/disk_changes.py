@@ -8,7 +8,7 @@ from itertools import islice
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.index_rows import IndexedFile
 from mcp_memory.models import NotePath, NoteRecord
-from mcp_memory.text.language.word_overlap import coverage, runs
+from mcp_memory.text.language.terms import coverage, runs
 from mcp_memory.vault.journals.change_journal import DISK, ChangeKind, NoteChange
 from mcp_memory.vault.vault import Vault
 

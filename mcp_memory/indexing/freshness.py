@@ -16,8 +16,7 @@ from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig, cut
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import jaccard
+from mcp_memory.text.language.terms import content_words, jaccard
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted, first_of
 from mcp_memory.vault.marks.set_aside import original_of

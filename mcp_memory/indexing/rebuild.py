@@ -4,7 +4,7 @@ from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Generation, Index
 from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
-from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard, suspicion
+from mcp_memory.indexing.reconciler import MassDeletionGuard, suspicion
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import Health

@@ -23,8 +23,8 @@ from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.storage.folders import etag_of_file, opened_file, opened_root
+from mcp_memory.storage.leftovers import NEW_FILE_MODE
 from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget
-from mcp_memory.storage.temp_files import NEW_FILE_MODE
 
 MARK = ".mcp-memory-"
 """Precedes the date in a backup's name."""

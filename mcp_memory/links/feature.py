@@ -4,12 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Feature, Operation
+from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import TargetRequest
 from mcp_memory.core.serializers import Payload
-from mcp_memory.jobs.due import AfterQuiet
-from mcp_memory.jobs.job import Job
+from mcp_memory.jobs.job import AfterQuiet, Job
 from mcp_memory.links.linter import LINT_S, Linter
 from mcp_memory.links.note_graph import NoteGraph
 from mcp_memory.models import NotePath

@@ -18,7 +18,7 @@ from mcp_memory.models import NotePath, Passage
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, merge
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.escape_invisible import QUOTED, in_line, quoted, visible
-from mcp_memory.text.language.word_overlap import jaccard
+from mcp_memory.text.language.terms import jaccard
 from mcp_memory.text.text_hash import MARK_DIGITS, quote_mark
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 

@@ -15,8 +15,7 @@ from mcp_memory.recall.excerpts import named
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.sentences import statement_of
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.vault.draft import past
 from mcp_memory.vault.succession.entry_marks import admits
 

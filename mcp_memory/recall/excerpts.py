@@ -10,8 +10,7 @@ from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, PrivateMarks
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.sentences import statement_of
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
 from mcp_memory.vault.note_file import NoteFile, find_entry, is_whole

@@ -10,10 +10,9 @@ from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runs.execute_job import SKIPPED_ERRORS
-from mcp_memory.runs.job_runner import JobRunner, RunLock
+from mcp_memory.runs.job_runner import JobRunner, RunLock, RunProgress, RunReport, add_links
 from mcp_memory.runs.journal import JobEntry, MoveStep, RelinkStep, RunJournal
 from mcp_memory.runs.link_rewriter import LinkRewriter
-from mcp_memory.runs.run_report import RunProgress, RunReport, add_links
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.vault import Vault

@@ -18,9 +18,8 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.server.api import add_routes
 from mcp_memory.server.call_log import CallLog
-from mcp_memory.server.client_limits import Shares
 from mcp_memory.server.hooks import HookEndpoint
-from mcp_memory.server.http_guard import HttpGuard, HttpGuardConfig
+from mcp_memory.server.http_guard import HttpGuard, HttpGuardConfig, Shares
 from mcp_memory.server.resources import add_prompts, add_resources
 from mcp_memory.server.tools import ICON, add_tools
 from mcp_memory.settings.settings import HooksConfig, shipped_path

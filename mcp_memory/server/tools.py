@@ -1,4 +1,8 @@
-"""Offers the four tools to agents."""
+"""Offers the four tools to agents, and asks the person which of several notes is meant, where the client can ask
+(protocol 2026-07-28, SEP-2322).
+
+The tool returns the question in place of its result, and the client calls the tool again with the answer.
+"""
 
 import logging
 from base64 import b64encode
@@ -13,7 +17,8 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_access_token, get_context, get_http_headers
 from fastmcp.tools import Tool, ToolResult
-from mcp_types import Icon, ToolAnnotations
+from fastmcp.tools.base import InputRequiredToolResult
+from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Icon, InputRequiredResult, ToolAnnotations
 from pydantic.json_schema import SkipJsonSchema
 
 from mcp_memory.core.arguments import RequestField, fields_of, is_session, read_arguments
@@ -22,11 +27,40 @@ from mcp_memory.core.requests import AppendRequest, ForgetRequest, RecallRequest
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import Ambiguous, InvalidInput, McpMemoryError
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
-from mcp_memory.server.note_question import answered_note, which_note
 from mcp_memory.server.results import append_result, link_text, search_result, short_id
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA, input_schema
 from mcp_memory.text.escape_invisible import in_line, visible
 from mcp_memory.vault.journals.tombstones import Caller
+
+NOTE = "note"
+"""The question, and its only field."""
+
+
+async def which_note(engine: Engine, found: Ambiguous) -> InputRequiredToolResult:
+    """Return the question, with the notes' titles and paths. Raises `found` if the client can't ask."""
+    session = get_context().session
+    if session.protocol_version < "2026-07-28" or not (able := session.client_capabilities) or not able.elicitation:
+        raise found
+    titles = (await engine.perform("titles", {"ids": list(found.ids)}))["notes"]
+    choices = [
+        {"const": note, "title": in_line(f"{about['title']} ({about['path']})")} for note, about in titles.items()
+    ]
+    field = {"type": "string", "title": "Note", "oneOf": choices}
+    schema: dict[str, Any] = {"type": "object", "properties": {NOTE: field}, "required": [NOTE]}
+    form = ElicitRequestFormParams(message="Which of these notes do you mean?", requested_schema=schema)
+    return InputRequiredToolResult(InputRequiredResult(input_requests={NOTE: ElicitRequest(params=form)}))
+
+
+def answered_note(target: str) -> str:
+    """Return the note that the person chose for the target; the target itself if nobody was asked. Raises ToolError."""
+    answer = (get_context().input_responses or {}).get(NOTE)
+    if not isinstance(answer, ElicitResult):
+        return target
+    chosen = str((answer.content or {}).get(NOTE, ""))
+    if answer.action != "accept" or not chosen.lower().endswith(target.strip().lower()):
+        raise ToolError("refused: the person chose none of the notes")
+    return chosen
+
 
 log = logging.getLogger(__name__)
 

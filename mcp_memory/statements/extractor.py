@@ -16,8 +16,7 @@ from mcp_memory.text.conversation.own_words import pasted_words
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.facts import EXACT, facts
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.tool_names import APPEND
 
 RESEMBLES, WITH_FACTS = 0.6, 0.35

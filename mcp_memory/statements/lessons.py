@@ -9,7 +9,7 @@ from mcp_memory.recall.moments.tool_action import read_action
 from mcp_memory.statements.candidate import Candidate, StatementKind, make_title
 from mcp_memory.statements.statement_rules import says_it_works
 from mcp_memory.statements.user_sentences import user_sentences
-from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.terms import coverage
 
 CONFIRMED, SUCCEEDED = 0.8, 0.5
 """Scores: you confirm that it works, or the same tool succeeded after a change or a remark."""

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from mcp_memory.statements.cues import PROPOSAL, patterns
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.conversation.own_words import MASK
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import REPEATED, coverage
+from mcp_memory.text.language.terms import REPEATED, content_words, coverage
 
 HasRead = Callable[[str], bool]
 """Returns whether the assistant has read a statement in its session."""

@@ -19,11 +19,10 @@ from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Wri
 from mcp_memory.storage.folders import DurableFolders, opened_file, opened_folder, opened_root, regular_stat, twin
 from mcp_memory.storage.fs_capabilities import missing_guarantees
 from mcp_memory.storage.leftovers import LeftoverSweep, sweep
-from mcp_memory.storage.listing import list_notes, read_ignore
+from mcp_memory.storage.listing import file_stat, list_notes, read_ignore, read_stable, unsettled
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.path_rules import already_exists, is_note, split, validate_existing, validate_new
 from mcp_memory.storage.publish import Publisher, PublishTarget, compare
-from mcp_memory.storage.stable_read import file_stat, read_stable, unsettled
 from mcp_memory.text.escape_invisible import printable
 
 _Result = TypeVar("_Result")

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from mcp_memory.models import etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames, is_supported
-from mcp_memory.storage.temp_files import TempName
+from mcp_memory.storage.leftovers import TempName
 
 _EMPTY = TempName.for_etags(etag_of(b""), None)
 

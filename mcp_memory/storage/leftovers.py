@@ -1,23 +1,128 @@
-"""Clean up the files that a crash may leave behind: restore them, remove them if their bytes are known, or report them.
+"""Files under hidden names of ours, and what a crash may leave of them: restored, removed if their bytes are known,
+or reported.
+
+A hidden name identifies the bytes that the file should have. After a crash a file with known bytes can be removed. A
+file with unknown bytes, which may be an editor's save, is kept and reported.
+
+    .<random>.<new>.<old>.mcpm                 `new`, `old`: first 16 hex digits of an etag; `old` may be `none`.
+    .<random>.<new>.<old>.was.<name>.mcpm      The old file, put aside while `<name>` is free for a moment.
 
 A hidden file is ours only if its name has our form; no other file is touched.
 """
 
+from __future__ import annotations
+
 import fcntl
 import os
+import re
+import secrets
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import PurePosixPath
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import NotePath, Problem
+from mcp_memory.models import Etag, NotePath, Problem
 from mcp_memory.runtime.atomic_rename import KernelRenames, exists, move_free, sync
 from mcp_memory.runtime.os_errors import reason
 from mcp_memory.storage.folders import etag_of_file, opened_file, opened_folder
 from mcp_memory.storage.listing import list_notes
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.storage.temp_files import SUFFIX, TempName
+from mcp_memory.storage.path_rules import MAX_COMPONENT_BYTES
 from mcp_memory.text.escape_invisible import printable
+
+NEW_FILE_MODE = 0o600
+"""The mode of new files: notes are private. To share them, change the mode, which replacing keeps."""
+
+SUFFIX = ".mcpm"
+_DIGITS = 16
+_FORM = re.compile(
+    rf"\.[0-9a-f]{{8}}\.(?P<new>[0-9a-f]{{{_DIGITS}}})\.(?P<old>[0-9a-f]{{{_DIGITS}}}|none)(?:\.was\.(?P<was>.+))?\.mcpm",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TempName:
+    """The bytes that a hidden file should have: the bytes of a write (`new`) or the replaced bytes (`old`)."""
+
+    new: str
+    old: str | None
+    was: str | None = None  # the file's name before, which it gets back if that is free
+
+    @classmethod
+    def for_etags(cls, new: Etag, old: Etag | None) -> TempName:
+        return cls(new[:_DIGITS], old[:_DIGITS] if old else None)
+
+    @classmethod
+    def parse(cls, name: str) -> TempName | None:
+        """Parse a hidden name; None for a name that is not ours."""
+        found = _FORM.fullmatch(name)
+        return found and cls(found["new"], None if found["old"] == "none" else found["old"], found["was"])
+
+    def names_bytes(self, etag: Etag) -> bool:
+        """Return whether bytes with this etag are the new or the old bytes, so that nothing is lost with the file."""
+        return etag[:_DIGITS] in {self.new, self.old}
+
+    def fresh(self) -> str:
+        """Return a new file name of this form; it may exceed 255 bytes if `was` nearly does."""
+        was = f".was.{self.was}" if self.was else ""
+        return f".{secrets.token_hex(4)}.{self.new}.{self.old or 'none'}{was}{SUFFIX}"
+
+
+def conflict_name(name: str, moment: datetime, number: int = 1) -> str:
+    """Name a conflict copy: `plan.md` → `plan (conflict 2026-11-21 14.03.55).md`; `number` distinguishes copies of the
+    same second.
+
+    The name has no colons, so that it can be synced to Windows; the stem is shortened if 255 bytes would be exceeded.
+    """
+    path = PurePosixPath(name)
+    count = f" {number}" if number > 1 else ""
+    tail = f" (conflict {moment:%Y-%m-%d %H.%M.%S}{count}){path.suffix}"
+    room = MAX_COMPONENT_BYTES - len(tail.encode())
+    stem = path.stem.encode("utf-8", "surrogateescape")[:room].decode("utf-8", "ignore").rstrip()
+    return stem + tail
+
+
+@contextmanager
+def temp(folder: int, hidden: str, data: bytes, mode: int, group: int | None = None) -> Generator[int]:
+    """Open a new hidden file with these bytes, durable, and locked against the sweep of leftovers.
+
+    If writing or fsync fails the file is dropped. fsync is never tried again on it: Linux has dropped the dirty pages,
+    so a second fsync would succeed without them."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(hidden, flags, NEW_FILE_MODE, dir_fd=folder)
+    try:
+        try:
+            # Not every file system has locks; the sweep also checks the age.
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if group is not None and group != os.fstat(descriptor).st_gid:
+                os.fchown(descriptor, -1, group)
+            if mode != NEW_FILE_MODE:
+                os.fchmod(descriptor, mode)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            sync(descriptor)
+        except OSError:
+            discard(folder, hidden, descriptor)
+            raise
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def discard(folder: int, hidden: str, descriptor: int) -> None:
+    """Remove our own temporary file; one that can't be removed is a leftover, swept later.
+
+    The name must still refer to that file: a network file system may report an error after it did the exchange, and
+    then the displaced file is there."""
+    with suppress(OSError):
+        if os.path.samestat(os.stat(hidden, dir_fd=folder, follow_symlinks=False), os.fstat(descriptor)):
+            os.unlink(hidden, dir_fd=folder)
 
 
 @dataclass(frozen=True, slots=True)

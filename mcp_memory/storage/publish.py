@@ -21,7 +21,7 @@ from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Preconditio
 from mcp_memory.models import Etag
 from mcp_memory.runtime.atomic_rename import KernelRenames, is_supported, move_free, publish_free, sync
 from mcp_memory.storage.folders import etag_of_file, opened_file
-from mcp_memory.storage.temp_files import NEW_FILE_MODE, TempName, conflict_name, discard, temp
+from mcp_memory.storage.leftovers import NEW_FILE_MODE, TempName, conflict_name, discard, temp
 from mcp_memory.text.escape_invisible import printable
 
 _MAX_COPIES = 1000

@@ -1,22 +1,155 @@
-"""Writes pages about sessions and days, and digests of any time."""
+"""Summarizes each session that has ended or been idle for a while, and any period on request."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Feature, Operation
+from mcp_memory.capture.checkpoint import Checkpoint
+from mcp_memory.capture.finished_sessions import FinishedSessions
+from mcp_memory.capture.service import STEP_S
+from mcp_memory.capture.session_reader import CapturedMessages, read_session
+from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.serializers import Payload
-from mcp_memory.jobs.due import Every
-from mcp_memory.jobs.job import Job, JobReport, JobTurn
-from mcp_memory.models import Filters
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.jobs.job import Every, Job, JobReport, JobTurn
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT, moment_of
+from mcp_memory.statements.candidate import make_title
 from mcp_memory.summaries.digest import Digests
-from mcp_memory.summaries.session_job import SessionSummaries
+from mcp_memory.summaries.session_facts import Parts, choose_points, find_session_facts, is_worth_telling
+from mcp_memory.summarizers.base import SummaryRequest, SummarySource
+from mcp_memory.summarizers.extractive import NAME
+from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import SUMMARIES
-from mcp_memory.vault.note_file import slug
+from mcp_memory.topics.page import SESSIONS, SUMMARIES, page_id
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.note_file import NoteFile, slug
+
+MOST_BYTES = 64_000_000
+"""The largest transcript that is read; a larger transcript would take more memory than the daemon may use."""
+MOST_SESSIONS = 50
+"""The most sessions of a single run; the rest follow in the next run."""
+
+MOST_WORDS, _TOKENS = 200, 280
+"""The budget of a summary."""
+SESSION = "session"
+"""The `node_kind` of the page, also its kind."""
+
+
+class SessionSummaries:
+    """Summarizes sessions in the background. `state` is a file of ours that records the summarized sessions."""
+
+    def __init__(self, core: Core, state: Path) -> None:
+        self.vault = core.vault
+        self.index = core.index
+        self.writer = core.indexing.writer
+        self.capture = core.background.capture.service
+        self.summarizer = core.background.summarizer
+        self.clock = core.clock
+        self.finished = FinishedSessions(self.capture, state, self.clock, _version_of)
+
+    async def run(self, turn: JobTurn) -> JobReport | None:
+        """Summarize the sessions that are due, longest idle first. Raises StorageFailed, IndexUnavailable."""
+        due = await in_thread(self.finished.due, self._quotes_forgotten, deadline_s=STEP_S, what="looking at sessions")
+        written: list[NotePath] = []
+        for checkpoint in due[:MOST_SESSIONS]:
+            await turn.lull(lambda: False)
+            with suppress(McpMemoryError, OSError):  # a transcript that is unreadable now gets no summary
+                page = await in_thread(lambda c=checkpoint: self._write(c), deadline_s=STEP_S, what="summarizing")
+                if page:
+                    await self.writer.index_note(page)
+                    written.append(page.record.path)
+            mark = partial(self.finished.mark_handled, checkpoint)
+            await in_thread(mark, what="saving how far it is")
+        about = f"{counted(len(written), 'summary', 'summaries')} for {counted(len(due[:MOST_SESSIONS]), 'session')}"
+        return JobReport(about, written) if due else None
+
+    def _quotes_forgotten(self, checkpoint: Checkpoint) -> bool:
+        """Return whether a page that nobody has edited was made from a note forgotten since then."""
+        pages = self._unedited_pages(checkpoint.client, checkpoint.context.session)
+        return any(self._is_forgotten(source) for page in pages for source in page.meta.get("derived_from", ()))
+
+    def _unedited_pages(self, client: str, session: str) -> list[NoteRecord]:
+        pages = self.index.note_by_id(page_id(SESSION, client, session))
+        return [page for page in pages if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page)]
+
+    def _is_forgotten(self, note: NoteId | None) -> bool:
+        return note is not None and any(one.state is NoteState.DELETED for one in self.index.note_by_id(note))
+
+    def _write(self, checkpoint: Checkpoint) -> NoteFile | None:
+        """Return the page if it was written. Raises the errors of reading a transcript and of writing a page."""
+        place = self.capture.paths.locate(checkpoint.client, checkpoint.name)
+        if place.file.stat().st_size > MOST_BYTES and not place.is_database:
+            return None
+        zone, project_of = self.vault.layout.tz, self.capture.project_of
+        captured = read_session(self.capture.paths, place, zone, project_of, withdrawn=checkpoint.withdrawn)
+        times = [message.turn.at.replace(microsecond=0) for message in captured.messages if message.turn.at]
+        if not times:
+            self._remove_page(captured)
+            return None
+        found = find_session_facts(captured)
+        parts: Parts = {}
+        for name, points in found.items():
+            parts[name] = [point for point in points if not self._is_forgotten(point.note)]
+        if not is_worth_telling(parts):
+            self._remove_page(captured)
+            return None
+        notes = [point.note for points in parts.values() for point in points if point.note]
+        stored = [note for note in notes if self.index.note_by_id(note)]
+        covers = etag_of(repr([parts, stored]).encode(errors="replace"))[:16]
+        own_id = page_id(SESSION, captured.client, captured.session)
+        path = self.vault.layout.in_home(f"{SESSIONS}/{min(times).date()}-{own_id[-8:].lower()}.md")
+        if (known := self.index.note(path)) and known.meta.get("covers") == covers:
+            return None
+        text, by = self._worded(parts, {} if place.is_database else _lines(place.file, parts))
+        meta = {
+            "id": own_id, "kind": SESSION, "project": captured.project, "created": min(times), "updated": max(times),
+            "title": make_title(next(points[0].text for points in parts.values() if points)), "covers": covers,
+            "source": captured.client, "session": captured.session, "derived_from": stored or None,
+            "node_kind": SESSION, "by": by,
+        }  # fmt: skip
+        data = frontmatter.render(meta, f"{text}\n\nTranscript: `{captured.file}`").encode(errors="replace")
+        with acting(Caller(captured.client, captured.session)):
+            return self.vault.filing.refresh_page(path, data)
+
+    def _remove_page(self, captured: CapturedMessages) -> None:
+        """Remove an outdated page, unless you have changed it."""
+        for page in self._unedited_pages(captured.client, captured.session):
+            self.vault.filing.remove_page(page.path, page.etag)
+
+    def _worded(self, parts: Parts, lines: Mapping[int, str]) -> tuple[str, str]:
+        """Return the text and its author: a language model if one may be asked now, else ourselves."""
+        chosen = {name: points for name, points in choose_points(parts).items() if points}
+        listed: dict[str, list[str]] = {}
+        for name, points in chosen.items():
+            listed[name] = [f"- {point.text}{lines.get(point.offset, '')}" for point in points]
+        if not self.summarizer.asked_in_s():
+            sources = [SummarySource(name, "\n".join(points)) for name, points in listed.items()]
+            found = self.summarizer.summarize(SummaryRequest(sources, _TOKENS))
+            if not found.provisional and len(found.text.split()) <= MOST_WORDS:
+                return found.text, found.by
+        return "\n\n".join("\n".join([f"## {name}", *points]) for name, points in listed.items()), NAME
+
+
+def _version_of(checkpoint: Checkpoint) -> int:
+    """Return a number that changes with the content that a summary may have."""
+    return checkpoint.offset + len(checkpoint.context.withdrawn)
+
+
+def _lines(file: Path, parts: Parts) -> dict[int, str]:
+    """Map the offset of each point's message to its line in the transcript."""
+    found, line, at = dict[int, str](), 1, 0
+    with file.open("rb") as transcript:
+        for offset in sorted({point.offset for points in parts.values() for point in points} - {-1}):
+            line, at = line + transcript.read(offset - at).count(b"\n"), offset
+            found[offset] = f" (line {line})"
+    return found
+
 
 SESSIONS_S, PAGES_S = 300.0, 3600.0
 """Seconds between two checks whether a session has ended, and whether pages are out of date."""

@@ -16,8 +16,7 @@ from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import coverage, jaccard
+from mcp_memory.text.language.terms import content_words, coverage, jaccard
 from mcp_memory.text.language.word_tables import has_cue, read_cues
 from mcp_memory.text.pluralize import first_of
 

@@ -12,8 +12,7 @@ from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.clauses import defined_by, is_question
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import Sentence, sentences
-from mcp_memory.text.language.terms import content_words, fold
-from mcp_memory.text.language.word_overlap import REPEATED, coverage
+from mcp_memory.text.language.terms import REPEATED, content_words, coverage, fold
 from mcp_memory.text.language.word_runs import is_unspaced
 from mcp_memory.text.markdown.inline_text import is_harmless
 

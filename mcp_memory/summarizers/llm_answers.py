@@ -11,8 +11,7 @@ from itertools import takewhile
 
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, LlmReply, Prompt, Summary
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.language.terms import content_words, words
-from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.terms import content_words, coverage, words
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 

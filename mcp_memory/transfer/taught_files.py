@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from mcp_memory.core.feature import ErasedText, NoteCopies
+from mcp_memory.core.core import ErasedText, NoteCopies
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget

@@ -14,7 +14,7 @@ import anyio
 from mcp_memory.daemon.serve import SWITCH_S
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.models import Contradicted
-from mcp_memory.search.near_notes import NearNotes
+from mcp_memory.search.note_lookup import NearNotes
 from tests.benchmarks.calls import WARM_UP, timed
 from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure, percentile

@@ -13,7 +13,7 @@ from mcp_memory.capture.readers.registry import READERS
 from mcp_memory.capture.service import CaptureResult, CaptureService
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.capture.worker import CaptureWorker
-from mcp_memory.jobs.due import JobsConfig
+from mcp_memory.jobs.job import JobsConfig
 from mcp_memory.jobs.scheduler import Scheduler
 from mcp_memory.projects.projects import Projects
 from mcp_memory.runtime.health import Health

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.compaction import auto_compactor
-from mcp_memory.compaction.page_refresh import AGAIN_S, FallbackPages
+from mcp_memory.compaction.rounds import AGAIN_S, FallbackPages
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import PAGE

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_memory.curation.config import DecayConfig
 from mcp_memory.errors import NotFound, Refused
-from mcp_memory.jobs.due import JobsConfig
+from mcp_memory.jobs.job import JobsConfig
 from mcp_memory.models import NoteState
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, paths, records

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.curation.config import DecayConfig
-from mcp_memory.jobs.due import JobsConfig
+from mcp_memory.jobs.job import JobsConfig
 from mcp_memory.recall.config import RecallConfig
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World

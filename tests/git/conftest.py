@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.git.make_commits import CommitPart, CommitResult, commit_files
+from mcp_memory.git.commits import CommitPart, CommitResult, commit_files
 from mcp_memory.git.repository import find_repository
 
 ADA = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")

@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from mcp_memory.commits.committer import UncommittedFiles
 from mcp_memory.commits.config import GitConfig
+from mcp_memory.commits.feature import UncommittedFiles
 from mcp_memory.commits.note_history import find_note
 from mcp_memory.errors import InvalidInput, NotFound, Refused
-from mcp_memory.git.history import find_paths
-from mcp_memory.git.repository import find_repository
+from mcp_memory.git.repository import find_paths, find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
 from tests.support.keyword_engine import KeywordEngine

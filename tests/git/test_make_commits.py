@@ -15,10 +15,8 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import Busy, GitUnavailable, NotFound
-from mcp_memory.git.file_changes import FileChange
-from mcp_memory.git.history import find_paths, list_commits
-from mcp_memory.git.make_commits import CommitPart, commit_files
-from mcp_memory.git.repository import find_repository
+from mcp_memory.git.commits import CommitPart, FileChange, commit_files
+from mcp_memory.git.repository import find_paths, find_repository, list_commits
 from tests.git.conftest import Repo
 
 

@@ -15,8 +15,7 @@ import pytest
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.indexing.index_rows import IndexedFile, to_upsert
-from mcp_memory.indexing.mass_deletion_guard import suspicion
-from mcp_memory.indexing.reconciler import compare
+from mcp_memory.indexing.reconciler import compare, suspicion
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.storage.base import Listing
 from mcp_memory.text.chunking.chunker import ChunkingConfig

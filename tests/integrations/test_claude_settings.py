@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.integrations.clients import ClientPaths
-from mcp_memory.integrations.clients.claude_settings import ClaudeSettings
+from mcp_memory.integrations.clients.claude_code import ClaudeSettings
 
 ALLOWED = {"permissions": {"allow": ["mcp__memory__*"]}}
 

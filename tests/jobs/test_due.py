@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from mcp_memory.jobs.due import AfterQuiet
+from mcp_memory.jobs.job import AfterQuiet
 
 QUIET_S, LONGEST_S = 10.0, 60.0
 

@@ -17,8 +17,7 @@ from hypothesis import given
 
 from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.jobs import scheduler as module
-from mcp_memory.jobs.due import Daily, Every, JobsConfig, Timing
-from mcp_memory.jobs.job import Job, JobReport, JobTurn
+from mcp_memory.jobs.job import Daily, Every, Job, JobReport, JobsConfig, JobTurn, Timing
 from mcp_memory.jobs.scheduler import Scheduler
 from mcp_memory.runtime.idle_detector import IdleDetector
 from tests.support.world import eventually

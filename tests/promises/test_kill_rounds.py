@@ -13,7 +13,7 @@ from stat import S_ISDIR
 import pytest
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.storage.stable_read import GRAIN_NS
+from mcp_memory.storage.listing import GRAIN_NS
 from tests.daemon.place import Place
 from tests.soak import judge
 from tests.soak.book import Book

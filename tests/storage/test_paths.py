@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import McpMemoryError, PathRefused
 from mcp_memory.storage.filesystem import FilesystemBackend
+from mcp_memory.storage.leftovers import TempName, conflict_name
 from mcp_memory.storage.path_rules import fold, unnameable, validate_existing, validate_new
-from mcp_memory.storage.temp_files import TempName, conflict_name
 from mcp_memory.text.escape_invisible import printable
 from tests.support.world import more
 

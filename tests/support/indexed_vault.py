@@ -7,8 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
-from mcp_memory.indexing.reconciler import Reconciler
+from mcp_memory.indexing.reconciler import MassDeletionGuard, Reconciler
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runtime.health import Health
 from mcp_memory.text.chunking.chunker import ChunkingConfig

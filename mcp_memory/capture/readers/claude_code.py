@@ -6,13 +6,17 @@ A line of type `user` or `assistant` has a part of a message of the model's API.
 
 import re
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, pop_call, remember_call
-from mcp_memory.capture.readers.spoken_text import (
+from mcp_memory.capture.readers.message import (
+    ReaderContext,
+    Role,
     Table,
+    TranscriptMessage,
     content_parts,
     join_text,
     make_message,
     make_tool_message,
+    pop_call,
+    remember_call,
     strip_memory,
 )
 from mcp_memory.text.conversation.typed_words import typed_words

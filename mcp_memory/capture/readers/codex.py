@@ -9,13 +9,17 @@ import re
 from contextlib import suppress
 from typing import cast
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, pop_call, remember_call
-from mcp_memory.capture.readers.spoken_text import (
+from mcp_memory.capture.readers.message import (
+    ReaderContext,
+    Role,
     Table,
+    TranscriptMessage,
     content_parts,
     join_text,
     make_message,
     make_tool_message,
+    pop_call,
+    remember_call,
     strip_memory,
 )
 from mcp_memory.text.conversation.typed_words import typed_words

@@ -7,14 +7,18 @@ lines state about the session. As seen with version 0.61.0.
 
 import re
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, remember_call, text_arguments
-from mcp_memory.capture.readers.spoken_text import (
+from mcp_memory.capture.readers.message import (
+    ReaderContext,
+    Role,
     Table,
+    TranscriptMessage,
     content_parts,
     make_message,
     make_tool_message,
+    remember_call,
     strip_memory,
     strip_tag,
+    text_arguments,
 )
 from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.parsed_values import list_at, table_at, text_at, value_at

@@ -13,13 +13,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 from mcp_memory.capture.readers.lines import STEP_BYTES, LineBatch, TranscriptLine
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, pop_call, remember_call
-from mcp_memory.capture.readers.spoken_text import (
+from mcp_memory.capture.readers.message import (
+    ReaderContext,
+    Role,
     Table,
+    TranscriptMessage,
     content_parts,
     join_text,
     make_message,
     make_tool_message,
+    pop_call,
+    remember_call,
     strip_memory,
 )
 from mcp_memory.models import CHANNEL

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from typing import Any, cast
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, text_arguments
-from mcp_memory.capture.readers.spoken_text import Table
+from mcp_memory.capture.readers.message import ReaderContext, Role, Table, TranscriptMessage, text_arguments
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.conversation.typed_words import typed_words

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from mcp_memory.capture.readers import claude_code, codex, gemini, openclaw, own_format
-from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
-from mcp_memory.capture.readers.spoken_text import Table
+from mcp_memory.capture.readers.message import ReaderContext, Table, TranscriptMessage
 
 CHAT = "chat"
 """The client of `mcp-memory chat`, whose transcripts are in the state folder."""

@@ -19,7 +19,7 @@ from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.hooks import hook_log
 from mcp_memory.integrations import text_file
 from mcp_memory.integrations.clients import CLIENTS, TITLES, ClientPaths, Scope
-from mcp_memory.integrations.clients.claude_settings import ClaudeSettings
+from mcp_memory.integrations.clients.claude_code import ClaudeSettings
 from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.server_entry import ServerEntry

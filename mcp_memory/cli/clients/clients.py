@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import Heading
-from mcp_memory.cli.options import command_options
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.hooks import hook_log
 from mcp_memory.hooks.hook_report import LATE, LIMITED, HooksReport, report

@@ -17,7 +17,7 @@ from mcp_memory.cli.console import confirm
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, text_file
 from mcp_memory.integrations.clients import ClientPaths, Scope
-from mcp_memory.integrations.clients.claude_settings import is_trusted_folder
+from mcp_memory.integrations.clients.claude_code import is_trusted_folder
 from mcp_memory.integrations.clients.client import Client
 from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
 from mcp_memory.integrations.clients.opencode import OpenCodePlugin

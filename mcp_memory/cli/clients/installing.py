@@ -22,10 +22,9 @@ from mcp_memory.cli.clients.connection_entries import (
 )
 from mcp_memory.cli.clients.hook_trust import agrees_to_trust, has_trust, hashes_of
 from mcp_memory.cli.clients.next_steps import next_steps
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import scope as scope_option
 from mcp_memory.cli.console import print_status
-from mcp_memory.cli.options import command_options
-from mcp_memory.cli.options import scope as scope_option
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.listen import expected_url, known_url
 from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
@@ -106,7 +105,7 @@ def install(
         plan = plan_connection(settings, client, scope, name=name, hooks=not no_hooks, trust=trust)
         apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
     else:
-        from mcp_memory.cli.setup.found_clients import connect_all
+        from mcp_memory.cli.setup.steps import connect_all
 
         connect_all(cli, dry_run=dry_run, yes=yes)
     if not dry_run and launch.connect(settings) is None:

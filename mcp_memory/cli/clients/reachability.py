@@ -18,7 +18,7 @@ from mcp_memory.cli.clients.connection_entries import stdio_entry
 from mcp_memory.daemon.listen import known_url
 from mcp_memory.integrations import commands
 from mcp_memory.integrations.clients import CLIENTS, ClientPaths
-from mcp_memory.integrations.clients.claude_settings import ClaudeSettings
+from mcp_memory.integrations.clients.claude_code import ClaudeSettings
 from mcp_memory.integrations.server_entry import command_line
 from mcp_memory.settings.settings import Settings
 

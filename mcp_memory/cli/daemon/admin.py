@@ -4,9 +4,8 @@ import os
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options, located
 from mcp_memory.cli.console import say
-from mcp_memory.cli.options import command_options, located
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.runtime import paths
 from mcp_memory.settings.settings import as_tree, shipped

@@ -5,10 +5,9 @@ from dataclasses import asdict
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, no_vault
+from mcp_memory.cli.command_context import CommandContext, command_options, no_vault
 from mcp_memory.cli.console import Heading, fit, say_all, short_id
 from mcp_memory.cli.daemon.state_checks import check_state, mend
-from mcp_memory.cli.options import command_options
 from mcp_memory.engine.diagnosis.diagnostics import by_severity
 from mcp_memory.errors import Busy, InvalidInput, StorageFailed
 from mcp_memory.runtime.health import Finding

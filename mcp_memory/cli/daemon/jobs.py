@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import Remark, local_minute, table
-from mcp_memory.cli.options import command_options
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.pluralize import counted

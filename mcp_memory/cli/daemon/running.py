@@ -9,9 +9,8 @@ import click
 
 from mcp_memory import __version__
 from mcp_memory.cli.clients.connection_entries import typed_command
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options, located, port
 from mcp_memory.cli.console import Remark, local_minute, print_status, progress_bar, say, short_path
-from mcp_memory.cli.options import command_options, located, port
 from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import HeldLock

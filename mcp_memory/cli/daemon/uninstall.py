@@ -13,10 +13,9 @@ import click
 
 from mcp_memory.cli.clients.config_changes import apply_plan, make_changes, show_diff
 from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, plan_disconnection
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import scope as scope_option
 from mcp_memory.cli.console import confirm, print_status, say_all
-from mcp_memory.cli.options import command_options
-from mcp_memory.cli.options import scope as scope_option
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, McpMemoryError, StorageFailed

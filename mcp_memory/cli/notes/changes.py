@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import NOT_DONE, Heading, Remark, confirm, fit, local_minute, short_id, wrap
 from mcp_memory.cli.notes.note_choice import with_note
-from mcp_memory.cli.options import command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import GitUnavailable, InvalidInput, NotFound

@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import Heading, fit, short_id
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, note_words, with_note
-from mcp_memory.cli.options import command_options
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import Remark, fit, short_id, table
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, WITH_SUPERSEDED, note_words, with_note
 from mcp_memory.cli.notes.notes import chain_lines
-from mcp_memory.cli.options import command_options
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.pluralize import counted
 

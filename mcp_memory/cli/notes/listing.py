@@ -10,11 +10,10 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import Heading, Remark, columns, short_id, table, wrap
 from mcp_memory.cli.notes.forgetting import forgotten_lines
 from mcp_memory.cli.notes.note_choice import with_note
-from mcp_memory.cli.options import command_options
 from mcp_memory.errors import InvalidInput
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.dates import format_when

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, TextCommand, command_options
 from mcp_memory.cli.console import (
     Heading,
     emit,
@@ -21,7 +21,6 @@ from mcp_memory.cli.console import (
     tools_to_commands,
     wrap,
 )
-from mcp_memory.cli.options import TextCommand, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import QUOTED, visible

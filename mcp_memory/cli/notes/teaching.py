@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.notes.note_choice import note_words, with_note
-from mcp_memory.cli.options import command_options
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, diff

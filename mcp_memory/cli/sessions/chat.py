@@ -17,9 +17,8 @@ import click
 from mcp_memory.capture.off_record_turns import on_record
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext, open_session
+from mcp_memory.cli.command_context import CommandContext, command_options, open_session
 from mcp_memory.cli.console import Remark, fit, is_terminal, say, say_all, say_piece, short_id
-from mcp_memory.cli.options import command_options
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import EngineSession

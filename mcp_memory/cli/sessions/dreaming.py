@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import Remark
-from mcp_memory.cli.options import command_options
 from mcp_memory.text.pluralize import counted
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import confirm, fail, fit, say_all, short_id
-from mcp_memory.cli.options import command_options
 from mcp_memory.cli.sessions.review_keys import by_subject, decided_line, item_lines, review_with_keys
 from mcp_memory.errors import InvalidInput, NotFound
 

@@ -60,8 +60,7 @@ def review_with_keys(cli: CommandContext, items: list[Item], wanted: Mapping[str
 
 def by_subject(items: Sequence[Item]) -> list[Item]:
     """Put items about one subject behind the first of them."""
-    from mcp_memory.text.language.terms import content_words
-    from mcp_memory.text.language.word_overlap import containment
+    from mcp_memory.text.language.terms import containment, content_words
 
     words = [content_words(" ".join([item["text"], *map(_text_of, item["notes"])])) for item in items]
     left, ordered = list(range(len(items))), list[Item]()
@@ -135,8 +134,7 @@ def _previous(cli: CommandContext, items: list[Item], decided: Mapping[int, str]
 def _note_beside(cli: CommandContext, item: Item) -> Mapping[str, Any] | None:
     """Return the note that a candidate may replace: a note that it contradicts, else the nearest note about its
     subject."""
-    from mcp_memory.text.language.terms import content_words
-    from mcp_memory.text.language.word_overlap import coverage
+    from mcp_memory.text.language.terms import content_words, coverage
 
     if item["what"] != "candidate" or item["notes"]:
         return next(iter(item["notes"]), None)

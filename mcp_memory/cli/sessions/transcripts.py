@@ -12,9 +12,8 @@ from mcp_memory.capture.readers.own_format import read_plain, write_plain
 from mcp_memory.capture.session_reader import CapturedMessages, find_transcript, read_session
 from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options, located
 from mcp_memory.cli.console import Heading, Remark, print_status, progress_bar
-from mcp_memory.cli.options import command_options, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.runtime.paths import absolute

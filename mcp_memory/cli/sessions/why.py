@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import Heading, fit, read_key, say_all, short_id
 from mcp_memory.cli.notes.note_choice import note_words, with_note
-from mcp_memory.cli.options import command_options
 
 KEYS = "123456789abcdefghijklmnoprstuvwxyz"
 """The keys for notes, in order. q is missing because it quits."""

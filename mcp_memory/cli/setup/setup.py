@@ -15,15 +15,12 @@ from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.clients.installing import find_client_paths
 from mcp_memory.cli.clients.next_steps import is_read_already
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import print_status, short_path
 from mcp_memory.cli.daemon.running import start_daemon
 from mcp_memory.cli.notes.changes import NOT_DONE
-from mcp_memory.cli.options import command_options
 from mcp_memory.cli.sessions.transcripts import capture_files
-from mcp_memory.cli.setup.dialogue import Dialogue
-from mcp_memory.cli.setup.found_clients import connect_clients
-from mcp_memory.cli.setup.session_reader import offer_reader
+from mcp_memory.cli.setup.steps import Dialogue, connect_clients, offer_reader
 from mcp_memory.cli.transfer.importing import import_notes
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError

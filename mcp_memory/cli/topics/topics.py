@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import Remark, fit
-from mcp_memory.cli.options import command_options
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.settings.settings import Settings

@@ -6,9 +6,8 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, command_options, located
 from mcp_memory.cli.console import Heading, short_id, wrap
-from mcp_memory.cli.options import command_options, located
 from mcp_memory.text.pluralize import counted
 
 _project = note_options.project("Claims of this project and those without one")

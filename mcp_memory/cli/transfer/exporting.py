@@ -9,8 +9,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, no_vault, open_session
-from mcp_memory.cli.options import command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, no_vault, open_session
 from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
 from mcp_memory.integrations import text_file

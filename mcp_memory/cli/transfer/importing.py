@@ -12,9 +12,8 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, open_session
+from mcp_memory.cli.command_context import CommandContext, command_options, open_session
 from mcp_memory.cli.console import Remark, print_status, progress_bar
-from mcp_memory.cli.options import command_options
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
 from mcp_memory.projects.projects import Projects, plant_projects
 from mcp_memory.settings.settings import Settings

@@ -15,7 +15,7 @@ from secrets import token_hex
 from typing import Any, cast
 
 from mcp_memory.compaction.share.share_bundle import ShareBundle, SharedFile
-from mcp_memory.core.feature import ErasedText, NoteCopies
+from mcp_memory.core.core import ErasedText, NoteCopies
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NotePath, etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames

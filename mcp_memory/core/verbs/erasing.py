@@ -11,14 +11,13 @@ from pathlib import Path, PurePosixPath
 
 import anyio
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import ErasedText, NoteCopies
+from mcp_memory.core.core import Core, ErasedText, NoteCopies
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.folder_walk import walk
+from mcp_memory.storage.leftovers import TempName
 from mcp_memory.storage.path_rules import MAX_DEPTH
-from mcp_memory.storage.temp_files import TempName
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP, PAGE, TOPICS, is_topic_name, related_section, with_related_section

@@ -27,8 +27,7 @@ from mcp_memory.models import (
     is_channel,
 )
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.near_notes import quote
-from mcp_memory.search.note_lookup import Place
+from mcp_memory.search.note_lookup import Place, quote
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.draft import MAX_TITLE, Draft, WriteResult, creation, due_day, expiry, one_line

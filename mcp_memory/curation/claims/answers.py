@@ -8,14 +8,12 @@ from functools import partial
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import CLAIMS, NoArguments, ReviewRequest, SearchRequest
-from mcp_memory.core.review_items import Choice, ReviewItem, reference
-from mcp_memory.core.serializers import Payload
+from mcp_memory.core.serializers import Choice, Payload, ReviewItem, reference
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.searching import search_notes
 from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.curation.claims.claim import Claim, Subject
-from mcp_memory.curation.claims.claim_base import ClaimBase
-from mcp_memory.curation.claims.problems import find_unsure, list_problems
+from mcp_memory.curation.claims.claim_base import ClaimBase, find_unsure, list_problems
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Etag, Filters, Hit, NotePath, NoteRecord, NoteState, SearchResult
 from mcp_memory.recall.excerpts import Excerpt, shortened

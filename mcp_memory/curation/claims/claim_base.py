@@ -12,17 +12,21 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mcp_memory.comparison.comparison import say_the_same
-from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
+from mcp_memory.curation.claims.claim import UNSURE, Claim, Evidence, Subject
 from mcp_memory.curation.claims.statements import statements
 from mcp_memory.index.base import Index
-from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, Passage
+from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, NoteState, Passage, etag_of
+from mcp_memory.recall.excerpts import shortened
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.language.facts import Fact, FactKind, facts
 from mcp_memory.text.language.terms import fold
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.language.word_tables import read_table
+from mcp_memory.topics.page import CONTENTS, ENTITIES
 from mcp_memory.vault.succession.entry_marks import is_private
+from mcp_memory.vault.vault import Vault
+from mcp_memory.vault.withheld_pages import quotes_forgotten
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
@@ -205,3 +209,74 @@ def _is_tool(fact: Fact) -> bool:
 
 def _bare(text: str) -> str:
     return text.replace("`", "")
+
+
+MOST_PAGES, MOST_UNSURE = 5000, 20
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimProblem:
+    """A problem. `kind` is an open `conflict`; an `orphan`, which is a page that may contain forgotten text; a `stale`
+    page, which you edited or which is due; or an `unsure` claim. `path` is the place to look at; `notes` are the quoted
+    notes."""
+
+    kind: str
+    text: str
+    path: NotePath
+    why: str
+    remedy: str
+    notes: tuple[NoteId, ...] = ()
+
+
+def find_unsure(base: ClaimBase) -> list[Claim]:
+    """Return the uncertain claims, each text once."""
+    unsure: dict[str, Claim] = {}
+    for subject in base.subjects(Filters()):
+        for one in subject.claims:
+            if one.holds and one.confidence < UNSURE and len(unsure) < MOST_UNSURE:
+                unsure.setdefault(one.text, one)
+    return list(unsure.values())
+
+
+def list_problems(
+    vault: Vault, index: Index, base: ClaimBase, made: Mapping[NotePath, bytes] | None = None
+) -> list[ClaimProblem]:
+    """List the problems of all notes that may be shown. `made` are pages about to be written. Reads files and the
+    index. Raises IndexUnavailable, StorageFailed."""
+    found = list[ClaimProblem]()
+    for one in base.claims(Filters()):
+        if one.refuted_by and one.conflict:
+            newer = one.refuted_by.note.id
+            why = f"{one.conflict.why}; a newer note says: {one.refuted_by.text}"
+            remedy = f"mcp-memory review --keep {shortened(newer) or newer}"
+            found.append(
+                ClaimProblem("conflict", one.text, one.latest.note.path, why, remedy, (one.latest.note.id, newer))
+            )
+    for one in find_unsure(base):
+        note = one.latest.note
+        remedy = f"mcp-memory wiki apply confirm {shortened(note.id) or note.id}"
+        why = f"{one.confidence:.0%} sure: {one.why}, {one.since}"
+        found.append(ClaimProblem("unsure", one.text, note.path, why, remedy, (note.id,)))
+    in_home = vault.layout.in_home
+    for page in index.notes(Filters(states=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES):
+        if page.path == in_home(CONTENTS) or page.path.startswith(f"{in_home(ENTITIES)}/"):
+            is_ours, due = vault.filing.is_as_written(page), (made or {}).get(page.path)
+            is_orphan = (not is_ours or made is None) and quotes_forgotten(vault.read(page.path).text, vault, index)
+            if is_orphan:
+                why = "rests on a note that is forgotten or gone"
+                found.append(ClaimProblem("orphan", _name(page.path), page.path, why, _REMEDY[is_ours]))
+            elif not is_ours and due is not None and etag_of(due) != page.etag:
+                why = "you changed it, so it isn't kept up to date"
+                found.append(ClaimProblem("stale", _name(page.path), page.path, why, _REMEDY[False]))
+        elif page.meta.get("stale"):
+            why = "its notes have changed since"
+            found.append(ClaimProblem("stale", _name(page.path), page.path, why, "mcp-memory topics compact"))
+    return sorted(found, key=lambda one: one.kind)
+
+
+_REMEDY = {True: "mcp-memory topics organize", False: "delete it, then mcp-memory topics organize makes it anew"}
+
+
+def _name(path: str) -> str:
+    """The page's name without a title, because the title of a topic's page may quote a forgotten note."""
+    return path

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
-from mcp_memory.core.review_items import Choice, ReviewItem
-from mcp_memory.core.serializers import Payload
+from mcp_memory.core.serializers import Choice, Payload, ReviewItem
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.curation.config import DecayConfig

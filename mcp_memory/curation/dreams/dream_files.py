@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import ErasedText, NoteCopies
+from mcp_memory.core.core import Core, ErasedText, NoteCopies
 from mcp_memory.curation.dreams.dream_page import PageLine, read_page, without
 from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed
 from mcp_memory.indexing.writer import IndexWriter

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
-from mcp_memory.core.review_items import ReviewItem
-from mcp_memory.core.serializers import Payload
+from mcp_memory.core.serializers import Payload, ReviewItem
 from mcp_memory.curation.dreams.dreamer import PROPOSAL, PROPOSED, Dreamer
 from mcp_memory.errors import InvalidInput
 from mcp_memory.jobs.job import JobReport, JobTurn

@@ -10,7 +10,7 @@ from secrets import token_hex
 import anyio
 
 from mcp_memory.core.core import Core
-from mcp_memory.core.review_items import ACCEPT, DROP, EDIT, ReviewItem
+from mcp_memory.core.serializers import ACCEPT, DROP, EDIT, ReviewItem
 from mcp_memory.curation.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
 from mcp_memory.curation.dreams.dream_page import PageLine, link_to, read_page, with_box, with_proposals, without
@@ -20,7 +20,7 @@ from mcp_memory.curation.dreams.recurrence import Recurrence
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Receipt
 from mcp_memory.runs.execute_job import SKIPPED_ERRORS
-from mcp_memory.runs.run_report import RunReport
+from mcp_memory.runs.job_runner import RunReport
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.draft import Draft

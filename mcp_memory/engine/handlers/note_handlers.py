@@ -7,8 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Operation
+from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import (
     AppendRequest,
     DueRequest,
@@ -38,7 +37,7 @@ from mcp_memory.core.verbs.forgetting import holding_note, list_forgotten
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
 from mcp_memory.core.verbs.vault_status import describe_vault, list_active
 from mcp_memory.core.verbs.written_notes import why_behind
-from mcp_memory.engine.history.note_titles import describe_use
+from mcp_memory.engine.history.change_history import describe_use
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import RETIRED, count_notes, date_of, newest_notes

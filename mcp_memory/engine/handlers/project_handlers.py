@@ -5,8 +5,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Operation
+from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import ProjectsRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import InvalidInput

@@ -4,11 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Operation
+from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import ReviewRequest, WaitingRequest
-from mcp_memory.core.review_items import Reviewer, ReviewItem
-from mcp_memory.core.serializers import Payload
+from mcp_memory.core.serializers import Payload, Reviewer, ReviewItem
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.search.filters import ANY_PROJECT
 

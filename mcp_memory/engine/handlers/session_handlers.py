@@ -6,8 +6,7 @@ from functools import partial
 
 from anyio import move_on_after
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Operation
+from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import (
     AdviseRequest,
     BriefRequest,
@@ -23,7 +22,7 @@ from mcp_memory.core.requests import (
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.engine.handlers.review_handlers import waiting
-from mcp_memory.engine.history.note_titles import find_titled
+from mcp_memory.engine.history.change_history import find_titled
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query

@@ -4,8 +4,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 
-from mcp_memory.core.core import Core
-from mcp_memory.core.feature import Operation
+from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import (
     AdoptRequest,
     ChangesRequest,

@@ -1,26 +1,79 @@
-"""Lists the changes of notes, the latest first, and finds the changes that you name."""
+"""Lists the changes of notes, the latest first, with the titles that the notes have now, and finds the changes that
+you name."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ChangesRequest, UndoRequest
-from mcp_memory.engine.history.note_titles import find_titled
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
-from mcp_memory.git.history import find_version
-from mcp_memory.git.repository import find_repository
+from mcp_memory.git.repository import find_repository, find_version
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord
 from mcp_memory.recall.excerpts import ID_CHARS
+from mcp_memory.recall.note_list import date_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT, moment_of
+from mcp_memory.search.note_lookup import named_by
 from mcp_memory.storage.trash import find_thrown_away
 from mcp_memory.text.dates import format_when
+from mcp_memory.text.markdown import logs
+from mcp_memory.usage.note_use import NoteUse, heat
 from mcp_memory.vault.journals.change_journal import DECISION, ChangeKind, NoteChange
-from mcp_memory.vault.note_file import read_note
+from mcp_memory.vault.note_file import derive_title, entries_of, read_note
+
+
+class TitledNote(NamedTuple):
+    """`record` is None if the index has no such note; a title may be empty."""
+
+    record: NoteRecord | None
+    title: str
+
+
+def find_titled(core: Core, target: str, read: dict[NotePath, dict[str, str]]) -> TitledNote:
+    """Return the note with this id, forgotten or not, or the note with this entry. Reads a file only if it isn't in
+    `read`, since a long day takes a tenth of a second. Call it in a thread."""
+    named = named_by(target)
+    if not isinstance(named, tuple):
+        found = core.index.note_by_id(named)
+        return TitledNote(found[0], found[0].title) if found else TitledNote(None, "")
+    path, hash_ = named
+    note = core.index.note(path)
+    if hash_ is None:
+        return TitledNote(note, note.title if note else "")
+    if path not in read:
+        read[path] = {}
+        with suppress(McpMemoryError):
+            text = core.vault.read(path).text
+            read[path] = {entry.hash: _title(text[entry.start : entry.end]) for entry in entries_of(path, text)}
+    return TitledNote(note, read[path].get(hash_, ""))
+
+
+def describe_use(core: Core, path: NotePath, entry: str | None) -> dict[str, Any]:
+    """A note's or entry's use, by day and in all, and how hot that makes it. Raises NotFound; call it in a thread."""
+    note = core.index.note(path)
+    if note is None:
+        raise NotFound(f"no note at {path}", hint="memory_search finds ids")
+    note_id = NoteId(f"{path}#{entry}") if entry else note.id
+    use = core.recall.uses.read([note_id]).get(note_id, NoteUse())
+    _, title = find_titled(core, note_id, {})
+    return {
+        "id": note_id, "path": path, "title": title,
+        "heat": heat(use, core.clock().date(), date_of(note).date()).value,
+        "last_used": use.used_days[-1].isoformat() if use.used_days else None,
+        **use.total._asdict(), "questions": use.questions, "sessions": use.sessions, "clients": list(use.clients),
+        "days": {day.isoformat(): counts._asdict() for day, counts in sorted(use.days.items())},
+    }  # fmt: skip
+
+
+def _title(entry: str) -> str:
+    whole = logs.without_author(entry)
+    heading, _, body = whole.removeprefix("## ").partition("\n")
+    return derive_title(logs.title_and_labels([heading])[0] or body or whole)
+
 
 MOST_LOOKED_FOR = 50
 """The most removed files that are looked for in git and the trash, at some 20 ms each."""

@@ -10,8 +10,7 @@ from mcp_memory.statements.candidate import Voice
 from mcp_memory.statements.cues import AGREEMENT, patterns
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.conversation.own_words import MASK, lowered, own_words
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown.inline_text import is_harmless
 
 LEAST_QUOTE_CHARS, MOST_QUOTE_CHARS, MOST_QUOTES = 4, 600, 5

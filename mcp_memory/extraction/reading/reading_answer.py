@@ -17,8 +17,7 @@ from mcp_memory.text.dates.due import in_english
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.facts import FactKind, facts
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown.inline_text import is_harmless
 from mcp_memory.text.parsed_values import list_at, text_at
 

@@ -21,11 +21,10 @@ from mcp_memory.extraction.reading.reading_answer import SessionReading, check_a
 from mcp_memory.extraction.reading.reading_prompt import ReadingPrompt, ShownNote, build_prompts
 from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.session_notes import SessionNotes
-from mcp_memory.jobs.due import Every
-from mcp_memory.jobs.job import JobReport, JobTurn
+from mcp_memory.jobs.job import Every, JobReport, JobTurn
 from mcp_memory.models import NO_PROJECT, Filters, NoteId, NoteState, is_channel
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.near_notes import NearPassage
+from mcp_memory.search.note_lookup import NearPassage
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.succession.entry_marks import admits, note_of

@@ -1,15 +1,104 @@
-"""Claude Code: HTTP with a headers helper, hooks, a permission rule and `CLAUDE.md`."""
+"""Claude Code: HTTP with a headers helper, hooks, a permission rule and `CLAUDE.md`; and its settings, in the order
+in which they override one another."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import text_file
-from mcp_memory.integrations.clients.claude_settings import ClaudeSettings, user_config
+from mcp_memory.integrations import jsonc, text_file
 from mcp_memory.integrations.clients.client import ACTIONS, OWN_TOOLS, Client, ClientPaths, ConnectionDetails, Scope
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, PermissionRule
+from mcp_memory.integrations.server_entry import read_table
+from mcp_memory.text.parsed_values import list_at, table_at, value_at
+from mcp_memory.tool_names import TOOLS
+
+Permission = Literal["allowed", "asked", "denied", "no rule"]
+"""With `no rule`, Claude Code asks, because the settings have no rule for the tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A settings file. `values` are empty if Claude Code doesn't load it."""
+
+    file: Path
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeSettings:
+    """Your own settings files, `layers`, the weakest first. `off`: the file that lists the servers that you have
+    switched off in this folder, and their names."""
+
+    layers: Sequence[Layer]
+    off: tuple[Path, Sequence[object]]
+
+    @classmethod
+    def read(cls, where: ClientPaths) -> Self:
+        user = where.folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
+        project = where.project or Path.cwd()
+        own = [project / ".claude" / name for name in ("settings.json", "settings.local.json")]
+        config = user_config(where)
+        here = table_at(_table(config), "projects", str(project))
+        layers = [Layer(file, _table(file)) for file in (user, *own)]
+        return cls(layers, (config, list_at(here, "disabledMcpServers")))
+
+    def hooks_off(self) -> str | None:
+        """Return the setting that switches your hooks off; None if they run."""
+        switches = [layer for layer in self.layers if isinstance(layer.values.get("disableAllHooks"), bool)]
+        is_off = switches and switches[-1].values["disableAllHooks"]
+        return f"disableAllHooks in {switches[-1].file}" if is_off else None
+
+    def server_off(self, name: str) -> str | None:
+        """Return the reason why Claude Code doesn't connect to the server; None if it does."""
+        file, names = self.off
+        return f"it is switched off for this folder in {file}" if name in names else None
+
+    def permission(self, server: str) -> Permission:
+        """Return whether the agent may call the server's tools. Deny rules take precedence over ask rules, and ask
+        rules over allow rules."""
+
+        def rules(kind: str) -> list[object]:
+            return [rule for layer in self.layers for rule in list_at(layer.values, "permissions", kind)]
+
+        if any(_fits(rule, server, tool) for rule in rules("deny") for tool in TOOLS):
+            return "denied"
+        if any(_fits(rule, server, tool) for rule in rules("ask") for tool in TOOLS):
+            return "asked"
+        named = [rule for rule in rules("allow") if str(rule).startswith(f"mcp__{server}")]
+        # Claude Code ignores other rules that would allow the tools.
+        return "allowed" if all(any(_fits(rule, server, tool) for rule in named) for tool in TOOLS) else "no rule"
+
+
+def user_config(where: ClientPaths) -> Path:
+    """Return the file with the servers and with what Claude Code notes about your projects."""
+    return where.folder("CLAUDE_CONFIG_DIR", "") / ".claude.json"
+
+
+def is_trusted_folder(where: ClientPaths) -> bool:
+    """Return whether you have told Claude Code to trust the repository, whose settings it uses only then."""
+    project = value_at(read_table(user_config(where)), "projects", str(where.project))
+    return value_at(project, "hasTrustDialogAccepted") is True
+
+
+def _fits(rule: object, server: str, tool: str) -> bool:
+    """Return whether a permission rule, in which `*` matches any text, applies to that tool of that server."""
+    if not isinstance(rule, str):
+        return False
+    pattern = re.sub(r"[\[?]", r"[\g<0>]", rule)
+    return rule == f"mcp__{server}" or fnmatchcase(f"mcp__{server}__{tool}", pattern)
+
+
+def _table(file: Path) -> dict[str, Any]:
+    """Return the file's settings; empty if Claude Code wouldn't load the file, since it reads plain JSON only."""
+    with suppress(McpMemoryError):
+        if jsonc.plain_fault(text_file.read_text(file)) is None:
+            return read_table(file)
+    return {}
 
 
 class ClaudeCode(Client):

@@ -12,8 +12,7 @@ from mcp_memory.integrations import jsonc, text_file
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.marked_block import InstructionBlock
-from mcp_memory.integrations.server_entry import ServerEntry
-from mcp_memory.integrations.syntax import Syntax, read_table
+from mcp_memory.integrations.server_entry import ServerEntry, Syntax, read_table
 from mcp_memory.integrations.text_file import decode
 from mcp_memory.text.parsed_values import value_at
 from mcp_memory.tool_names import TOOLS

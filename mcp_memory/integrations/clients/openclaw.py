@@ -9,7 +9,7 @@ from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, jsonc
 from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
 from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.syntax import read_table
+from mcp_memory.integrations.server_entry import read_table
 from mcp_memory.text.parsed_values import list_at, value_at
 
 ID = "mcp-memory"

@@ -13,7 +13,7 @@ from sys import intern
 from typing import NamedTuple
 
 from mcp_memory.capture.readers.message import Role
-from mcp_memory.capture.session_tail import SessionTail
+from mcp_memory.capture.session_reader import SessionTail
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.comparison.change_words import EXCEPT
 from mcp_memory.errors import McpMemoryError
@@ -23,8 +23,7 @@ from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.language.denials import ADVISES_AGAINST, DENIES, FORBIDS
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import quick_sentences
-from mcp_memory.text.language.terms import STOP_WORDS, words
-from mcp_memory.text.language.word_overlap import REPEATED
+from mcp_memory.text.language.terms import REPEATED, STOP_WORDS, words
 from mcp_memory.vault.ownership import PERSONS_SOURCES
 from mcp_memory.vault.succession.entry_marks import note_of
 

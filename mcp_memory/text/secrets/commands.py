@@ -2,9 +2,13 @@
 
 from functools import partial
 
-from mcp_memory.text.secrets.names import BARE, KIND, NAMES, QUOTED, Q
 from mcp_memory.text.secrets.shapes import looks_drawn, mixed, mixed_or_sequence, shape
 from mcp_memory.text.secrets.values import (
+    BARE,
+    KIND,
+    NAMES,
+    QUOTED,
+    Q,
     in_env,
     like_a_key,
     like_a_password,

@@ -1,9 +1,8 @@
 """Recognizes secrets in containers whose structure shows which part is secret: QR codes, JSON web keys, PuTTY's key
 files, forms, and stores of secrets."""
 
-from mcp_memory.text.secrets.names import KIND, Q
 from mcp_memory.text.secrets.shapes import shape
-from mcp_memory.text.secrets.values import like_a_password
+from mcp_memory.text.secrets.values import KIND, Q, like_a_password
 
 AROUND_LINES = r"(?:[\s\"'>+|#*,]|\\{1,7}[rn])"
 """Matches the text between the lines of a key: line ends, escaped or not, and marks that quote, indent or join the

@@ -15,8 +15,8 @@ from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause, reason
 from mcp_memory.storage.folders import kind, open_child, opened_file, opened_folder, opened_root
+from mcp_memory.storage.listing import read_stable
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note, split, unnameable
-from mcp_memory.storage.stable_read import read_stable
 from mcp_memory.text.escape_invisible import printable
 from mcp_memory.text.markdown.frontmatter import decode, split_head
 from mcp_memory.transfer.item import SkippedItem

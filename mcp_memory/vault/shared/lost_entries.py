@@ -10,7 +10,7 @@ from typing import Literal
 
 from mcp_memory.errors import NotFound, PathRefused, Refused
 from mcp_memory.models import Etag, NoteId, NotePath
-from mcp_memory.text.language.word_overlap import coverage
+from mcp_memory.text.language.terms import coverage
 from mcp_memory.vault.draft import WriteResult
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
