@@ -15,8 +15,7 @@ from typing import Any, Self
 from mcp_memory.capture.off_record_turns import Stretch, TakenBack
 from mcp_memory.capture.readers.message import ReaderContext
 from mcp_memory.capture.transcript_store import SessionSegment, SpokenTurn
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import make_private, replace_file
+from mcp_memory.runtime.private_files import make_private, naming_the_cause, replace_file
 from mcp_memory.text.text_hash import text_hash
 
 DIGEST_BYTES = 8

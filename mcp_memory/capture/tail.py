@@ -10,7 +10,7 @@ from mcp_memory.capture.readers.lines import LineBatch, read_lines
 from mcp_memory.capture.readers.openclaw import list_session_ids, measure_session, read_rows
 from mcp_memory.capture.readers.registry import can_skip_line
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
-from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import naming_the_cause
 
 MARKED_BYTES = 1024
 """The bytes hashed at the file's start and before the checkpoint. Lines have times and ids, so no two files share

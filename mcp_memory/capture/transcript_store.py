@@ -19,8 +19,7 @@ from time import time
 from typing import Any, NamedTuple, cast
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.runtime.private_files import naming_the_cause, replace_file
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.conversation.conversation_chunks import CHUNK_TOKENS, ConversationChunk, chunk_conversation
 from mcp_memory.text.conversation.messages import Turn

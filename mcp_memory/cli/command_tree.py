@@ -12,7 +12,7 @@ from mcp_memory import __version__
 from mcp_memory.cli.command_context import CommandContext, located
 from mcp_memory.cli.console import emit, fail, tools_to_commands
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning, PreconditionFailed
-from mcp_memory.runtime.os_errors import failed
+from mcp_memory.runtime.private_files import failed
 
 _EXIT: tuple[tuple[type[McpMemoryError], int], ...] = (
     (InvalidInput, 2),

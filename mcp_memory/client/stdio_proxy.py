@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from mcp_memory.client.connection import MCP
-from mcp_memory.client.connection_pool import ConnectionPool
+from mcp_memory.client.connection import MCP, ConnectionPool
 from mcp_memory.client.http_connection import Headers, HttpConnection
 from mcp_memory.client.messages import (
     ACKNOWLEDGED,

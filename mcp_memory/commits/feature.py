@@ -25,7 +25,7 @@ from mcp_memory.git.repository import find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import Finding, Health
 from mcp_memory.runtime.json_lines import JsonLines
-from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.text.secrets.finder import find_secret

@@ -9,9 +9,8 @@ from functools import partial
 from math import inf
 from time import monotonic
 
-from mcp_memory.compaction.job_builder import JobBuilder
+from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
 from mcp_memory.compaction.planner_view import MAX_ROUNDS, Places, PlannerView, VersionMark
-from mcp_memory.compaction.topic_moves import PlannedMove
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath, NoteRecord

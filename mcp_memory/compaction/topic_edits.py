@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mcp_memory.compaction.job_builder import JobBuilder
+from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove, free_name
 from mcp_memory.compaction.requests import EditTopicRequest
-from mcp_memory.compaction.topic_moves import PlannedMove, free_name
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.runs.journal import JobEntry, MoveStep, RemoveStep, Step, WriteStep

@@ -24,9 +24,8 @@ from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.index import INDEXES
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
-from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
 from mcp_memory.indexing.freshness import Freshness
-from mcp_memory.indexing.rebuild import GenerationBuilder
+from mcp_memory.indexing.rebuild import EmbeddingBacklog, GenerationBuilder
 from mcp_memory.indexing.reconciler import MassDeletionGuard, Reconciler
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
@@ -51,8 +50,7 @@ from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.local_timezone import LocalTimezone
-from mcp_memory.runtime.os_errors import failed
-from mcp_memory.runtime.private_files import make_private, sync_folder
+from mcp_memory.runtime.private_files import failed, make_private, sync_folder
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import filters_for

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
 from mcp_memory.index.base import Index
-from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.config_entries import InstructionBlock
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import MOST_NOTES, date_of
 from mcp_memory.topics.page import CONTENTS, ENTITIES, SESSIONS, link

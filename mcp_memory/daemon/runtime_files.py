@@ -15,7 +15,7 @@ from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.instance import LOOK_AFTER_S, InstanceLock
 from mcp_memory.daemon.listen import keep_port
 from mcp_memory.errors import McpMemoryError, NotRunning
-from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.settings.state import StateFolder
 

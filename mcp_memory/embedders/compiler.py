@@ -34,8 +34,7 @@ from mcp_memory.embedders.compiled_models import (
 )
 from mcp_memory.embedders.locate import ModelSource
 from mcp_memory.errors import EmbedderUnavailable
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import make_private
+from mcp_memory.runtime.private_files import make_private, naming_the_cause
 
 Graphs = Mapping[str, Callable[[Path], object]]
 """Precision → the function that writes the model's graph in it, in the order in which they are tried."""

@@ -13,7 +13,7 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
 from mcp_memory.core.serializers import Choice, Payload, ReviewItem
-from mcp_memory.core.verbs.written_notes import index_written
+from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound
 from mcp_memory.indexing.stated_texts import StatedText
 from mcp_memory.models import Conflict, NoteId, NotePath

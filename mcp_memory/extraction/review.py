@@ -10,7 +10,7 @@ from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
 from mcp_memory.core.serializers import ACCEPT, CANDIDATE, DROP, EDIT, STORED, Choice, Payload, ReviewItem, reference
 from mcp_memory.core.verbs.forgetting import forget_note
-from mcp_memory.core.verbs.written_notes import index_written, why_behind
+from mcp_memory.core.verbs.storing import index_written, why_behind
 from mcp_memory.errors import (
     AlreadyExists,
     IndexUnavailable,

@@ -10,7 +10,7 @@ import anyio
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.hooks.hook_call import HookCall, context
 from mcp_memory.hooks.person_message import SHOWN_BY, trouble_of, waiting_line
-from mcp_memory.hooks.subagent_answers import answer_subagent_prompt
+from mcp_memory.hooks.tool_answers import answer_subagent_prompt
 from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.pluralize import counted
 

@@ -7,8 +7,7 @@ from mcp_memory.errors import Unusable
 from mcp_memory.hooks.briefing_answers import answer_heartbeat, answer_prompt, answer_start
 from mcp_memory.hooks.hook_call import HookCall
 from mcp_memory.hooks.hook_command import START
-from mcp_memory.hooks.subagent_answers import answer_subagent
-from mcp_memory.hooks.tool_answers import answer_after_tool, answer_before_tool
+from mcp_memory.hooks.tool_answers import answer_after_tool, answer_before_tool, answer_subagent
 from mcp_memory.hooks.transcript_answers import answer_compaction, answer_end, answer_flush, answer_stop
 
 _HANDLERS: Mapping[str, Callable[[HookCall], Awaitable[bytes]]] = {

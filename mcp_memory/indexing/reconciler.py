@@ -21,8 +21,7 @@ from mcp_memory.indexing.index_rows import BATCH_FILES, IndexedFile
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.runtime.health import Health
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import sync_folder
+from mcp_memory.runtime.private_files import naming_the_cause, sync_folder
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.base import FolderId, Listing
 from mcp_memory.vault.config import TRANSCRIPTS

@@ -20,8 +20,7 @@ from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from mcp_memory.integrations.text_file import read
 from mcp_memory.models import etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import sync_folder
+from mcp_memory.runtime.private_files import naming_the_cause, sync_folder
 from mcp_memory.storage.folders import etag_of_file, opened_file, opened_root
 from mcp_memory.storage.leftovers import NEW_FILE_MODE
 from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 from mcp_memory.errors import Refused
-from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import naming_the_cause
 
 MAX_BYTES = 64_000_000
 """A size above that of any configuration a client could load."""

@@ -19,8 +19,7 @@ from mcp_memory.jobs.job import Job, JobReport, JobsConfig, JobTurn
 from mcp_memory.jobs.job_journal import JobJournal
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.idle_detector import IdleDetector
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.runtime.private_files import naming_the_cause, replace_file
 from mcp_memory.runtime.threads import in_thread, place_of
 
 LULL_S = 0.3  # a step begins when the engine has been idle for this time …

@@ -18,8 +18,7 @@ from typing import Any
 from mcp_memory.errors import NotFound, StorageFailed
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.runtime.json_lines import JsonLines
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import make_private
+from mcp_memory.runtime.private_files import make_private, naming_the_cause
 from mcp_memory.text.markdown.link_targets import Redirect
 from mcp_memory.topics.page_parts import Parts
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.errors import StorageFailed
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import append_line, replace_file
+from mcp_memory.runtime.private_files import append_line, naming_the_cause, replace_file
 
 Facts = dict[str, Any]
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import anyio
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
-from mcp_memory.embedders.circuit_breaker import CircuitBreakerEmbedder
-from mcp_memory.embedders.idle_unload import IdleUnloadEmbedder
+from mcp_memory.embedders.guards import CircuitBreakerEmbedder, IdleUnloadEmbedder
 from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.errors import ConfigInvalid, McpMemoryError
 from mcp_memory.indexing.rebuild import GenerationBuilder

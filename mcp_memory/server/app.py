@@ -16,9 +16,8 @@ from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.server.api import add_routes
+from mcp_memory.server.api import HookEndpoint, add_routes
 from mcp_memory.server.call_log import CallLog
-from mcp_memory.server.hooks import HookEndpoint
 from mcp_memory.server.http_guard import HttpGuard, HttpGuardConfig, Shares
 from mcp_memory.server.resources import add_prompts, add_resources
 from mcp_memory.server.tools import ICON, add_tools

@@ -14,7 +14,7 @@ from typing import TypeVar
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import Etag, FileStat, NotePath, Problem, etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames, move_free, sync
-from mcp_memory.runtime.os_errors import naming_the_cause, reason
+from mcp_memory.runtime.private_files import naming_the_cause, reason
 from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
 from mcp_memory.storage.folders import DurableFolders, opened_file, opened_folder, opened_root, regular_stat, twin
 from mcp_memory.storage.fs_capabilities import missing_guarantees

@@ -26,7 +26,7 @@ from pathlib import PurePosixPath
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Etag, NotePath, Problem
 from mcp_memory.runtime.atomic_rename import KernelRenames, exists, move_free, sync
-from mcp_memory.runtime.os_errors import reason
+from mcp_memory.runtime.private_files import reason
 from mcp_memory.storage.folders import etag_of_file, opened_file, opened_folder
 from mcp_memory.storage.listing import list_notes
 from mcp_memory.storage.locks import PathLocks

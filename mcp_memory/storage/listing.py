@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from mcp_memory.errors import McpMemoryError, NotFound, Refused
 from mcp_memory.models import FileStat, NotePath, Problem, etag_of
-from mcp_memory.runtime.os_errors import reason
+from mcp_memory.runtime.private_files import reason
 from mcp_memory.storage.base import Blob, FolderId, Listing
 from mcp_memory.storage.folders import BLOCK_BYTES, kind, open_child, opened_file
 from mcp_memory.storage.ignore import IGNORE_FILE, MAX_FILE_BYTES, IgnoreRules, parse_ignore

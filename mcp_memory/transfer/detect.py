@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
-from mcp_memory.runtime.os_errors import failed, naming_the_cause
+from mcp_memory.runtime.private_files import failed, naming_the_cause
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note
 from mcp_memory.transfer.formats import archive, claude_code, codex, gemini, jsonl, markdown, openclaw, server_memory

@@ -1,12 +1,18 @@
-"""Values for notes of other programs on their way into the vault. Pure."""
+"""Notes of other programs on their way into the vault: as they were read, and the bytes that are stored, with our
+keys and the seal (`vault/note_import.py`) in the frontmatter. Pure."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, cast
 
+from mcp_memory.errors import InvalidInput
+from mcp_memory.models import IMPORTED_ID, NoteId
+from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.frontmatter import Value
+from mcp_memory.vault.note_import import BASE32, SEAL_BLANK, SEAL_KEY
 
 
 class SourceKind(StrEnum):
@@ -73,3 +79,62 @@ class SourceReading:
 def digest_of(data: bytes) -> str:
     """Return 16 hexadecimal digits of the sha256."""
     return hashlib.sha256(data).hexdigest()[:16]
+
+
+def source_mark(source: ImportSource) -> str:
+    """Return the 6 characters that identify a source in the ids of its notes."""
+    identity = f"{source.kind}:{source.root}"
+    return _base32(hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest(), 6)
+
+
+def imported_id(source: ImportSource, key: str) -> NoteId:
+    """Return the id of a source's note, which is the same each time."""
+    own = _base32(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest(), 10)
+    return NoteId(IMPORTED_ID + source_mark(source) + own)
+
+
+def seal_note(item: ImportItem, source: ImportSource, note_id: NoteId, origin: str) -> bytes:
+    """Return the note's file: its text byte for byte, and its frontmatter with our keys added. A frontmatter that can't
+    be read becomes the beginning of the text. `origin` is the item's place in its source. Raises InvalidInput if a key
+    can't be written."""
+    meta = frontmatter.parse(item.text).meta
+    changes = _changes(item, source, note_id, origin, meta)
+    try:
+        text = frontmatter.patch(item.text, changes)
+    except InvalidInput:
+        text = frontmatter.patch("", _changes(item, source, note_id, origin, {})) + item.text
+    data = text.encode("utf-8")
+    before, opened, after = data.partition(f"{SEAL_KEY}: {_opened(item)}".encode())
+    return before + opened[: -len(SEAL_BLANK)] + hashlib.sha256(data).hexdigest()[:16].encode() + after
+
+
+def _changes(
+    item: ImportItem, source: ImportSource, note_id: NoteId, origin: str, meta: Mapping[str, Any]
+) -> dict[str, Value | None]:
+    changes: dict[str, Value | None] = {"id": note_id, SEAL_KEY: _opened(item)}
+    if meta.get("id") is not None:
+        changes["source_id"] = str(meta["id"])
+    absent = {**item.properties, "source": source.kind.value}
+    if source.project:
+        absent.setdefault("project", source.project)
+    changes |= {key: value for key, value in absent.items() if meta.get(key) is None}
+    for key, values in {**item.added, "derived_from": [origin]}.items():
+        known = [] if key == "tags" else _texts(meta.get(key))  # tags have been read, whatever their form
+        changes[key] = list(dict.fromkeys([*known, *values]))
+    return {**changes, "always_load": None}  # only you decide which notes every session reads
+
+
+def _opened(item: ImportItem) -> str:
+    return f"v1-{item.digest}-{SEAL_BLANK}"
+
+
+def _texts(value: object) -> list[str]:
+    if value is None or isinstance(value, dict):
+        return []
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [str(item) for item in items if not isinstance(item, (dict, list)) and item is not None]
+
+
+def _base32(digest: bytes, digits: int) -> str:
+    number = int.from_bytes(digest[:8])
+    return "".join(BASE32[number >> (64 - 5 * (at + 1)) & 31] for at in range(digits))

@@ -7,8 +7,8 @@ from pathlib import Path
 from mcp_memory.core.core import ErasedText, NoteCopies
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, text_file
+from mcp_memory.integrations.config_entries import taught_block, taught_items, with_taught_items
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
-from mcp_memory.integrations.marked_block import taught_block, taught_items, with_taught_items
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.json_lines import PlaceList
 

@@ -15,8 +15,7 @@ from secrets import token_hex
 
 from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
 from mcp_memory.runtime.atomic_rename import KernelRenames, publish_free, sync
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import make_private, replace_file, sync_folder
+from mcp_memory.runtime.private_files import make_private, naming_the_cause, replace_file, sync_folder
 from mcp_memory.storage.folders import opened_root
 from mcp_memory.storage.path_rules import validate_existing
 

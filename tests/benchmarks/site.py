@@ -24,7 +24,7 @@ from mcp_memory.daemon.engine_client import engine_config
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.indexing import embedding_backlog
+from mcp_memory.indexing import rebuild
 from mcp_memory.settings.settings import Settings, load
 from tests.benchmarks.corpus import Corpus
 
@@ -158,11 +158,11 @@ def remembering() -> Iterator[EmbedderConfig]:
         target = "tests.benchmarks.remembered:open_remembered"
         (info / "entry_points.txt").write_text(f"[mcp_memory.embedder]\nremembered = {target}\n")
         sys.path.insert(0, folder)
-        usual, embedding_backlog.STEP_TEXTS = embedding_backlog.STEP_TEXTS, LARGE_STEP_TEXTS
+        usual, rebuild.STEP_TEXTS = rebuild.STEP_TEXTS, LARGE_STEP_TEXTS
         try:
             yield EmbedderConfig(provider="remembered")
         finally:
-            embedding_backlog.STEP_TEXTS = usual
+            rebuild.STEP_TEXTS = usual
             sys.path.remove(folder)
 
 

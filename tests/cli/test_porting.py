@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.config_entries import InstructionBlock
 from tests.daemon.place import Place, eventually
 from tests.transfer.sources import claude_memory, laid, obsidian, server_memory
 

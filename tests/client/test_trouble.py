@@ -14,8 +14,7 @@ import psutil
 import pytest
 
 from mcp_memory.client import stdio_proxy
-from mcp_memory.client.connection import Address
-from mcp_memory.client.connection_pool import ConnectionPool
+from mcp_memory.client.connection import Address, ConnectionPool
 from tests.client.peer import Peer, Said, peer, result
 from tests.client.shim import HELLO, shim
 from tests.daemon.place import CHECKOUT, Place, end, eventually

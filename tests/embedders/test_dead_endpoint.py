@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.embedders import circuit_breaker
+from mcp_memory.embedders import guards
 from mcp_memory.embedders.base import EmbedderConfig
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
@@ -51,7 +51,7 @@ def stop(endpoint: StubEndpoint) -> None:
 async def test_words_answer_while_an_endpoint_is_down_and_it_is_asked_again_in_the_background(
     world: World, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(circuit_breaker, "PAUSE_S", 0.2)
+    monkeypatch.setattr(guards, "PAUSE_S", 0.2)
     gate = threading.Event()
     steps = {"hangs": hang(gate), "503": (503, {}, {"Retry-After": "60"}), "garbage": (200, b"?", {}), "drops": None}
     with serving(good) as endpoint:

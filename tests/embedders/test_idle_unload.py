@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcp_memory.embedders.idle_unload import IdleUnloadEmbedder
+from mcp_memory.embedders.guards import IdleUnloadEmbedder
 from mcp_memory.errors import EmbedderUnavailable
 
 # Prints the resident megabytes that a rest gave back, and whether the vector of a text is the same after it.
@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.embedders.idle_unload import IdleUnloadEmbedder
+from mcp_memory.embedders.guards import IdleUnloadEmbedder
 
 def resident_mb():
     return next(int(l.split()[1]) / 1024 for l in open("/proc/self/status") if l.startswith("VmRSS"))

@@ -18,7 +18,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import InvalidInput
 from mcp_memory.library.answers import search_result
-from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.text.markdown.frontmatter import split_head

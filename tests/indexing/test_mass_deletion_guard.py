@@ -7,9 +7,8 @@ import shutil
 import pytest
 
 from mcp_memory.errors import IndexUnavailable
-from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
 from mcp_memory.indexing.index_rows import IndexedFile
-from mcp_memory.indexing.rebuild import GenerationBuilder
+from mcp_memory.indexing.rebuild import EmbeddingBacklog, GenerationBuilder
 from mcp_memory.indexing.reconciler import vanished
 from mcp_memory.models import Etag, NotePath
 from tests.support.indexed_vault import indexed_vault

@@ -11,11 +11,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_memory.embedders import circuit_breaker
+from mcp_memory.embedders import guards
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.indexing.embedding_backlog import TRIES
 from mcp_memory.indexing.index_rows import BATCH_CHUNKS
+from mcp_memory.indexing.rebuild import TRIES
 from mcp_memory.search import embedder_lifecycle as models
 from mcp_memory.search import retrievers, searcher
 from mcp_memory.text.chunking import chunker
@@ -244,8 +244,8 @@ def stuck(gate: threading.Event) -> Callable[[object], object]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(circuit_breaker, "PATIENCE_S", 0.1)
-    monkeypatch.setattr(circuit_breaker, "PAUSE_S", 0.3)
+    monkeypatch.setattr(guards, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(guards, "PAUSE_S", 0.3)
     monkeypatch.setattr(models, "RETRY_S", 0.05)
 
 
@@ -268,7 +268,7 @@ async def test_a_model_that_hangs_costs_vectors_and_few_threads(toy_world: World
             assert receipt.path in await found(engine, f"kettle {number}")
         assert "not answering" in (await engine.status())["model_state"]
         # Those who asked before the model was overdue, its backlog, and the pool that all the others share.
-        assert threading.active_count() - before < circuit_breaker.AT_ONCE + 1 + 12
+        assert threading.active_count() - before < guards.AT_ONCE + 1 + 12
         toy.embed_query, toy.embed_documents = real
         gate.set()
         await until(engine, lambda status: status["model_state"] == "ready")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
-from mcp_memory.integrations.marked_block import BEGIN, InstructionBlock
+from mcp_memory.integrations.config_entries import BEGIN, InstructionBlock
 from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.item import SourceKind
 from mcp_memory.transfer.target_paths import add_aliases, place_items

@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_memory.text.markdown.frontmatter import parse
-from mcp_memory.transfer.import_provenance import imported_id, seal_note, source_mark
-from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind
+from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, imported_id, seal_note, source_mark
 from mcp_memory.vault.note_import import ImportSeal, mark_in
 
 SOURCE = ImportSource(SourceKind.OBSIDIAN, "Notes", Path("/home/ada/Notes"), project="shop")

@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.runtime.atomic_rename import KernelRenames
-from mcp_memory.transfer.import_provenance import imported_id, seal_note, source_mark
-from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, digest_of
+from mcp_memory.transfer.item import (
+    ImportItem,
+    ImportSource,
+    SourceKind,
+    digest_of,
+    imported_id,
+    seal_note,
+    source_mark,
+)
 from mcp_memory.transfer.target_paths import folder_of
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, records

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
+from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan, next_steps
 from mcp_memory.cli.clients.connection_entries import (
     PASTED,
     SERVER_NAME,
@@ -21,7 +21,6 @@ from mcp_memory.cli.clients.connection_entries import (
     vault_option,
 )
 from mcp_memory.cli.clients.hook_trust import agrees_to_trust, has_trust, hashes_of
-from mcp_memory.cli.clients.next_steps import next_steps
 from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.command_context import scope as scope_option
 from mcp_memory.cli.console import print_status
@@ -32,14 +31,13 @@ from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, ClientPaths, Scope, with_hook_trust
 from mcp_memory.integrations.clients.client import ConnectionDetails
 from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
-from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, InstructionBlock
 from mcp_memory.integrations.config_plan import (
     ConfigChange,
     ConfigTarget,
     plan_install,
     plan_uninstall,
 )
-from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.settings.settings import Settings, shipped, shipped_path

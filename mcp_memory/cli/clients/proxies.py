@@ -79,7 +79,7 @@ def headers(arguments: Sequence[str]) -> int:
 def stdio(arguments: Sequence[str]) -> int:
     """Serve a client. Returns an exit code only for wrong options; otherwise the process ends with its client, with
     0."""
-    from mcp_memory.client.connection_pool import ConnectionPool
+    from mcp_memory.client.connection import ConnectionPool
     from mcp_memory.client.stdio_proxy import StdioProxy
 
     options = _parse("mcp-memory stdio", STDIO_USAGE, arguments)

@@ -21,8 +21,8 @@ from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, McpMemoryError, StorageFailed
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, Scope
-from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.paths import config_file
+from mcp_memory.runtime.private_files import naming_the_cause
 from mcp_memory.settings.settings import Settings
 
 DISTRIBUTION = "mcp-memory-vault"

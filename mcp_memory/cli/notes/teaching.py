@@ -12,8 +12,8 @@ from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.notes.note_choice import note_words, with_note
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.integrations import config_files, text_file
+from mcp_memory.integrations.config_entries import taught_block, taught_items, with_taught_items
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, diff
-from mcp_memory.integrations.marked_block import taught_block, taught_items, with_taught_items
 
 _FILES = {name: name for name in ("AGENTS.md", "CLAUDE.md", "TOOLS.md")}
 _FILES["skill"] = ".claude/skills/project-lessons/SKILL.md"

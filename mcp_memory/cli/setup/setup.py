@@ -12,9 +12,9 @@ import click
 from mcp_memory.capture.checkpoint import Checkpoints
 from mcp_memory.capture.tail import list_sessions, measure_unread
 from mcp_memory.capture.transcript_paths import TranscriptPaths
+from mcp_memory.cli.clients.config_changes import is_read_already
 from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.clients.installing import find_client_paths
-from mcp_memory.cli.clients.next_steps import is_read_already
 from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.console import print_status, short_path
 from mcp_memory.cli.daemon.running import start_daemon

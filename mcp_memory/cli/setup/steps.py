@@ -14,11 +14,10 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.clients.config_changes import InstallPlan, make_changes, show_diff
+from mcp_memory.cli.clients.config_changes import SESSIONS_ARE_KEPT, InstallPlan, make_changes, show_diff
 from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.clients.hook_trust import has_trust
 from mcp_memory.cli.clients.installing import find_client_paths, plan_connection, targets_of
-from mcp_memory.cli.clients.next_steps import SESSIONS_ARE_KEPT
 from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading, asking, confirm, is_terminal, say_all, short_path
 from mcp_memory.cli.daemon.running import restart_daemon

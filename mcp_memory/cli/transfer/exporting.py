@@ -14,8 +14,7 @@ from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
 from mcp_memory.integrations import text_file
 from mcp_memory.models import NotePath, NoteState, Status
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import sync_folder
+from mcp_memory.runtime.private_files import naming_the_cause, sync_folder
 from mcp_memory.settings.settings import Settings
 from mcp_memory.storage import open_storage
 from mcp_memory.text.markdown.frontmatter import decode, parse

@@ -8,8 +8,7 @@ from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import InvalidInput
 from mcp_memory.storage.path_rules import beside
 from mcp_memory.transfer.formats.archive import ArchivedFile
-from mcp_memory.transfer.import_provenance import imported_id, seal_note, source_mark
-from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
+from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading, imported_id, seal_note, source_mark
 from mcp_memory.transfer.target_paths import folder_of
 
 BATCH_NOTES = 200

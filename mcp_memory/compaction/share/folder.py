@@ -20,8 +20,7 @@ from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefus
 from mcp_memory.models import Etag, NotePath, etag_of
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.json_lines import PlaceList
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.runtime.private_files import naming_the_cause, replace_file
 from mcp_memory.storage import open_storage
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.folders import etag_of_file, opened_file, opened_folder, opened_root

@@ -8,7 +8,7 @@ import anyio
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ForgetRequest, RestoreRequest
-from mcp_memory.core.verbs.written_notes import link_of, put_off
+from mcp_memory.core.verbs.storing import link_of, put_off
 from mcp_memory.errors import McpMemoryError, NotFound, Refused
 from mcp_memory.models import (
     Filters,

@@ -11,7 +11,7 @@ from mcp_memory.core.requests import CLAIMS, NoArguments, ReviewRequest, SearchR
 from mcp_memory.core.serializers import Choice, Payload, ReviewItem, reference
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.searching import search_notes
-from mcp_memory.core.verbs.written_notes import index_written
+from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.curation.claims.claim import Claim, Subject
 from mcp_memory.curation.claims.claim_base import ClaimBase, find_unsure, list_problems
 from mcp_memory.errors import InvalidInput, NotFound

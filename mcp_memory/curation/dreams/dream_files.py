@@ -12,8 +12,7 @@ from mcp_memory.curation.dreams.dream_page import PageLine, read_page, without
 from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NoteId, NotePath, etag_of
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.runtime.private_files import naming_the_cause, replace_file
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import DREAM
 from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of

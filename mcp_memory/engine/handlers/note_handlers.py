@@ -35,8 +35,8 @@ from mcp_memory.core.serializers import (
 from mcp_memory.core.verbs import forgetting, recalling, searching, storing
 from mcp_memory.core.verbs.forgetting import holding_note, list_forgotten
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
+from mcp_memory.core.verbs.storing import why_behind
 from mcp_memory.core.verbs.vault_status import describe_vault, list_active
-from mcp_memory.core.verbs.written_notes import why_behind
 from mcp_memory.engine.history.change_history import describe_use
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState

@@ -20,7 +20,7 @@ from mcp_memory.core.requests import (
     WhyRequest,
 )
 from mcp_memory.core.serializers import Payload
-from mcp_memory.core.verbs.written_notes import index_written
+from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.engine.handlers.review_handlers import waiting
 from mcp_memory.engine.history.change_history import find_titled
 from mcp_memory.models import NotePath

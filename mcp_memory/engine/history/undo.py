@@ -10,7 +10,7 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import UndoRequest
 from mcp_memory.core.verbs.forgetting import forget_note
-from mcp_memory.core.verbs.written_notes import index_written
+from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.engine.history.change_history import ChangeHistory, find_earlier
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.models import Etag, NoteId, NotePath

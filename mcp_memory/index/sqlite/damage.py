@@ -3,7 +3,7 @@
 import sqlite3
 
 from mcp_memory.errors import IndexUnavailable
-from mcp_memory.runtime.os_errors import failed
+from mcp_memory.runtime.private_files import failed
 
 _SIGNS_OF_DAMAGE = (
     "decode to UTF-8",

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal
 
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import jsonc, text_file
-from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent, InstructionBlock
 from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.integrations.server_entry import ServerEntry, Syntax, read_table
 from mcp_memory.integrations.text_file import decode
 from mcp_memory.text.parsed_values import value_at

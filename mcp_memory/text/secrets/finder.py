@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mcp_memory.text.secrets.broken_tokens import find_broken, with_next_lines
-from mcp_memory.text.secrets.commands import CALLED
-from mcp_memory.text.secrets.containers import AROUND_LINES, CONTAINERS
 from mcp_memory.text.secrets.normalization import NormalizedText
+from mcp_memory.text.secrets.places import AROUND_LINES, CALLED, CONTAINERS, find_broken, with_next_lines
 from mcp_memory.text.secrets.shapes import DOCUMENTED, ISSUED, TOKENS, SecretShape, is_issued, looks_drawn, mixed, shape
 from mcp_memory.text.secrets.values import KIND, MARK, find_named, like_a_password
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from mcp_memory.errors import PathRefused, Refused
-from mcp_memory.runtime.os_errors import failed
+from mcp_memory.runtime.private_files import failed
 from mcp_memory.storage.path_rules import is_note, validate_existing
 
 SUMS = "SHA256SUMS"

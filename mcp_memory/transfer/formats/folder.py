@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from mcp_memory.errors import McpMemoryError, Refused
-from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.config_entries import InstructionBlock
 from mcp_memory.models import NotePath
-from mcp_memory.runtime.os_errors import naming_the_cause, reason
+from mcp_memory.runtime.private_files import naming_the_cause, reason
 from mcp_memory.storage.folders import kind, open_child, opened_file, opened_folder, opened_root
 from mcp_memory.storage.listing import read_stable
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note, split, unnameable

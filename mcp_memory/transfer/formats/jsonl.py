@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import etag_of
-from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import naming_the_cause
 from mcp_memory.storage.path_rules import is_note, validate_existing
 from mcp_memory.text.parsed_values import value_at
 from mcp_memory.transfer.formats.archive import MOST_FILE_BYTES, ArchivedFile

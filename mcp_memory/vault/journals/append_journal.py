@@ -15,7 +15,7 @@ from typing import Any
 
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.runtime.json_lines import Facts, JsonLines
-from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import naming_the_cause
 
 KEPT_DAYS = 30  # days with additions: a wrong clock must not remove anything early
 MOST_BYTES = 64_000_000  # the bytes of the whole journal; beyond them the oldest day goes first

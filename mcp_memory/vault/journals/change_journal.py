@@ -18,8 +18,7 @@ from typing import Any, cast
 
 from mcp_memory.models import Etag, NoteId, NotePath, Status, etag_of
 from mcp_memory.runtime.json_lines import JsonLines
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import append_line, replace_file
+from mcp_memory.runtime.private_files import append_line, naming_the_cause, replace_file
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import PLACE
 from mcp_memory.text.text_hash import text_hash

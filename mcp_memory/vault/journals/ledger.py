@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.runtime.json_lines import JsonLines
-from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import naming_the_cause
 
 Standing = Literal["revoked", "adopted", "written"]
 """The reason why a note at a place is the agents', or `revoked` if it no longer is."""

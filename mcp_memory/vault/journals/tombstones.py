@@ -16,8 +16,7 @@ from typing import Any
 
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Problem
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import replace_file, sync_folder
+from mcp_memory.runtime.private_files import naming_the_cause, replace_file, sync_folder
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.text_hash import text_hash
 

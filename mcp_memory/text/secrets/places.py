@@ -1,8 +1,10 @@
-"""Recognizes secrets where programs take them: headers, options, environment variables, and lines of configuration."""
+"""Recognizes secrets by their place: in a container, an option or a header, or split by a space or line end."""
 
+import re
+from collections.abc import Iterator
 from functools import partial
 
-from mcp_memory.text.secrets.shapes import looks_drawn, mixed, mixed_or_sequence, shape
+from mcp_memory.text.secrets.shapes import SecretShape, looks_drawn, mixed, mixed_or_sequence, shape
 from mcp_memory.text.secrets.values import (
     BARE,
     KIND,
@@ -17,6 +19,54 @@ from mcp_memory.text.secrets.values import (
     quoted_like_a_secret,
     strong,
 )
+
+AROUND_LINES = r"(?:[\s\"'>+|#*,]|\\{1,7}[rn])"
+"""Matches the text between the lines of a key: line ends, escaped or not, and marks that quote, indent or join the
+lines."""
+_IN_TAG = r"[^<>]{0,200}?"
+_IN_LINE = r"[^\n]{0,200}?[ \t]"
+_SOME = r"(?P<secret>[^\s\"'`<>\\]{4,200})"
+_STORED = rf"--(?:value|body|secret-string|data)[ =][ \t]{{0,3}}(?:{Q})?{_SOME}"
+
+CONTAINERS = (
+    shape(
+        "Wi-Fi password",
+        "WIFI:",
+        r"\bWIFI:(?:[A-OQ-Z]:(?:[^;\n\\]|\\.){0,100};){0,5}P:\"?(?P<secret>(?:[^;\n\\]|\\.){4,100})",
+        like_a_password,
+    ),
+    shape(
+        "JSON web key",
+        "kty",
+        rf"{Q}(?:d|p|q|dp|dq|qi|k){Q}\s{{0,3}}:\s{{0,3}}{Q}(?P<secret>[\w\-]{{16,1000}})(?![\w\-])",
+    ),
+    shape(
+        "PuTTY key",
+        "Private-Lines:",
+        r"Private-Lines: [0-9]{1,3}"
+        rf"(?P<secret>(?:{AROUND_LINES}{{1,20}}[A-Za-z0-9+/]{{8,64}}={{0,2}}(?![\w\-:])){{1,100}})",
+    ),
+    shape(
+        KIND,
+        "<input <INPUT",
+        rf"(?i)<input\s{_IN_TAG}\btype={Q}?password{Q}?\s{_IN_TAG}\bvalue=(?:{Q})?{_SOME}",
+        like_a_password,
+    ),
+    shape(
+        KIND,
+        "<input <INPUT",
+        rf"(?i)<input\s{_IN_TAG}\bvalue=(?:{Q})?{_SOME}(?:{Q})?\s{_IN_TAG}\btype={Q}?password\b",
+        like_a_password,
+    ),
+    shape(KIND, "--value", rf"{_STORED}{_IN_LINE}--type[ =](?:{Q})?SecureString", like_a_password),
+    shape(
+        KIND,
+        "--value --body --secret-string --data",
+        rf"(?:SecureString|\bsecrets?(?:manager)?[ \t]){_IN_LINE}{_STORED}",
+        like_a_password,
+    ),
+)
+
 
 _FOUR = r"(?P<secret>(?:[^\s\"'`\\]|\\(?![\\\"'nrt])){4,200})"
 _named = partial(shape, KIND)
@@ -134,3 +184,54 @@ CALLED = (
         like_a_password,
     ),
 )
+
+
+_BREAK = r"(?:[ \t]{0,4}\r?\n[ \t>|]{0,8}|[ \t])"
+_FIRST_PIECE = re.compile(r"[\w\-.+/=$:]{4,200}")
+_NEXT_PIECES = re.compile(rf"(?:{_BREAK}[\w\-.+/=]{{1,200}}){{1,6}}")
+_SPLIT = re.compile(_BREAK)
+_NEXT_LINE = re.compile(r"[ \t]{0,4}\r?\n[ \t>|]{0,8}(?P<rest>[\w\-.+/=]{8,2000})(?![\w\-.+/=])")
+_WORD = re.compile(r"[A-Z]?[a-z]*(?:[\-.][a-z]*)*|[A-Z]+")
+_MOST_LINES = 60
+
+
+def find_broken(form: SecretShape, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the tokens of a form that only match once their pieces are joined."""
+    for prefix in form.hints:
+        at = text.find(prefix)
+        while at >= 0:
+            first = _FIRST_PIECE.match(text, at)
+            others = _NEXT_PIECES.match(text, first.end()) if first else None
+            end = _end_of_broken(form, text[at : others.end()]) if others else 0
+            if end:
+                yield at + len(prefix), at + end
+            at = text.find(prefix, at + max(end, len(prefix)))
+
+
+def _end_of_broken(form: SecretShape, pieces: str) -> int:
+    """Return where the token ends in its pieces, or 0 if they aren't a token."""
+    joined, at = "", 0
+    for gap in [*_SPLIT.finditer(pieces), None]:
+        piece = pieces[at : gap.start()] if gap else pieces[at:]
+        if at and _WORD.fullmatch(piece):
+            return 0
+        joined += piece
+        match = form.pattern.match(joined)
+        if match and not at:
+            return 0  # whole without the others
+        if match and match.end() == len(joined) and form.is_real(match["secret"]):
+            return at + len(piece)
+        if not gap:
+            return 0
+        at = gap.end()
+    return 0
+
+
+def with_next_lines(text: str, end: int) -> int:
+    """Return the end of a token that goes on in the next lines, each of which is a random run of characters."""
+    for _ in range(_MOST_LINES):
+        line = _NEXT_LINE.match(text, end)
+        if not line or not looks_drawn(line["rest"]):
+            break
+        end = line.end()
+    return end
