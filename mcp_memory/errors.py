@@ -8,7 +8,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` itself takes longer to import than a hook has
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import ClassVar
 
 
@@ -33,16 +32,6 @@ class McpMemoryError(Exception):
 
 class InvalidInput(McpMemoryError):
     """An argument that can never be right; the hint names what to pass instead."""
-
-
-class Ambiguous(InvalidInput):
-    """A name that several notes have: `ids`."""
-
-    code = InvalidInput.code
-
-    def __init__(self, message: str, *, hint: str, ids: Sequence[str]) -> None:
-        super().__init__(message, hint=hint)
-        self.ids = ids
 
 
 class PathRefused(InvalidInput):

@@ -13,7 +13,7 @@ import numpy as np
 
 from mcp_memory.comparison.comparison import SIMILAR_WORDS, Comparison
 from mcp_memory.comparison.other_value import NoteText
-from mcp_memory.errors import Ambiguous, IndexUnavailable, InvalidInput, McpMemoryError, NotFound
+from mcp_memory.errors import IndexUnavailable, InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import passages_near
@@ -51,7 +51,7 @@ class NoteLookup:
 
     async def full_id(self, target: str) -> str:
         """Return the id with this end, in any case of letters; a path in the Unicode form that the disk has; any other
-        target as it is. Raises Ambiguous for several ids."""
+        target as it is. Raises InvalidInput for several ids."""
         named = named_by(target)
         if isinstance(named, tuple):
             path, entry = named
@@ -71,7 +71,7 @@ class NoteLookup:
         if len(found) > 1:
             some = ", ".join(map(in_line, found[:10]))
             message = f"{len(found)} ids end with {named}: {some}"
-            raise Ambiguous(message, hint="pass one of them in full", ids=found[:10])
+            raise InvalidInput(message, hint="pass one of them in full")
         return found[0] if found else target
 
     async def find(self, target: str, *, deleted: bool = False) -> Place:

@@ -1,8 +1,4 @@
-"""Offers the four tools to agents, and asks the person which of several notes is meant, where the client can ask
-(protocol 2026-07-28, SEP-2322).
-
-The tool returns the question in place of its result, and the client calls the tool again with the answer.
-"""
+"""Offers the four tools to agents."""
 
 import logging
 from base64 import b64encode
@@ -17,50 +13,19 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_access_token, get_context, get_http_headers
 from fastmcp.tools import Tool, ToolResult
-from fastmcp.tools.base import InputRequiredToolResult
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Icon, InputRequiredResult, ToolAnnotations
+from mcp_types import Icon, ToolAnnotations
 from pydantic.json_schema import SkipJsonSchema
 
 from mcp_memory.core.arguments import RequestField, fields_of, is_session, read_arguments
 from mcp_memory.core.project_finder import holds_everywhere, own_project, takes_project
 from mcp_memory.core.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
 from mcp_memory.engine.engine import Engine
-from mcp_memory.errors import Ambiguous, InvalidInput, McpMemoryError
+from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 from mcp_memory.server.results import append_result, link_text, search_result, short_id
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA, input_schema
 from mcp_memory.text.escape_invisible import in_line, visible
 from mcp_memory.vault.journals.tombstones import Caller
-
-NOTE = "note"
-"""The question, and its only field."""
-
-
-async def which_note(engine: Engine, found: Ambiguous) -> InputRequiredToolResult:
-    """Return the question, with the notes' titles and paths. Raises `found` if the client can't ask."""
-    session = get_context().session
-    if session.protocol_version < "2026-07-28" or not (able := session.client_capabilities) or not able.elicitation:
-        raise found
-    titles = (await engine.perform("titles", {"ids": list(found.ids)}))["notes"]
-    choices = [
-        {"const": note, "title": in_line(f"{about['title']} ({about['path']})")} for note, about in titles.items()
-    ]
-    field = {"type": "string", "title": "Note", "oneOf": choices}
-    schema: dict[str, Any] = {"type": "object", "properties": {NOTE: field}, "required": [NOTE]}
-    form = ElicitRequestFormParams(message="Which of these notes do you mean?", requested_schema=schema)
-    return InputRequiredToolResult(InputRequiredResult(input_requests={NOTE: ElicitRequest(params=form)}))
-
-
-def answered_note(target: str) -> str:
-    """Return the note that the person chose for the target; the target itself if nobody was asked. Raises ToolError."""
-    answer = (get_context().input_responses or {}).get(NOTE)
-    if not isinstance(answer, ElicitResult):
-        return target
-    chosen = str((answer.content or {}).get(NOTE, ""))
-    if answer.action != "accept" or not chosen.lower().endswith(target.strip().lower()):
-        raise ToolError("refused: the person chose none of the notes")
-    return chosen
-
 
 log = logging.getLogger(__name__)
 
@@ -176,11 +141,7 @@ async def memory_forget(engine: Engine, arguments: dict[str, Any]) -> ToolResult
         raise InvalidInput("Missing `id` or `path`.", hint="memory_search finds ids")
     if note_id and path:
         raise InvalidInput("Pass either `id` or `path`, not both.")
-    try:
-        wanted = {"target": answered_note(target), **_with_session(arguments)}
-        found = await engine.perform("forget", wanted, _caller())
-    except Ambiguous as error:
-        return await which_note(engine, error)
+    found = await engine.perform("forget", {"target": target, **_with_session(arguments)}, _caller())
     hint = " · restore=true brings it back" if found["status"] != "active" else ""
     text = f"{found['status']}: {in_line(found['path'])} · id {in_line(short_id(found['id']))}{hint}"
     behind = found.get("behind")

@@ -34,7 +34,7 @@ MOST_FORGOTTEN = 1_000_000
 async def forget(core: Core, request: ForgetRequest) -> NoteRecord:
     """Take a note or entry out of every answer, mark it as archived, or bring it back; its file stays.
 
-    Raises Ambiguous, NotFound, Refused, StorageFailed."""
+    Raises InvalidInput, NotFound, Refused, StorageFailed."""
     if request.restore:
         return await restore(core, RestoreRequest(request.target))
     core.indexing.watcher.touch()
