@@ -12,7 +12,6 @@ from mcp_memory.hooks.hook_call import HookCall, context
 from mcp_memory.hooks.person_message import SHOWN_BY, trouble_of, waiting_line
 from mcp_memory.hooks.tool_answers import answer_subagent_prompt
 from mcp_memory.text.conversation.typed_words import typed_words
-from mcp_memory.text.pluralize import counted
 
 FORGETFUL = frozenset({"openclaw"})
 """Clients whose model sees the text of a prompt's hook in that turn only, so it may be given again. They also request
@@ -79,17 +78,14 @@ def _start_options(call: HookCall) -> dict[str, Any]:
     return {"left_off": "left-off" not in call.config.off, "for_person": call.client in SHOWN_BY}
 
 
-async def _for_person(call: HookCall, start: Mapping[str, Any] | None = None) -> str:
-    """Return the person's message: at a session's start, what was stored without review, with a fault of memory or
-    what waits; then, if wanted, the number of notes shown."""
-    if call.client not in SHOWN_BY:
+async def _for_person(call: HookCall, start: Mapping[str, Any] | None) -> str:
+    """Return the person's message at a session's start: what was stored without review, and a fault of memory or what
+    waits."""
+    if start is None or call.client not in SHOWN_BY:
         return ""
-    notes = call.facts.get("notes", ())
-    lines = [f"Memory: {counted(len(notes), 'note')} shown"] if notes and call.config.show_use else []
-    if start:
-        lines = [start["stored"], waiting_line(start["waiting"]), *lines]
-        with suppress(McpMemoryError), anyio.move_on_after(LOOK_S):
-            status = await call.perform("status", {})
-            if trouble := trouble_of(status):
-                lines = [trouble, start["stored"]]
+    lines = [start["stored"], waiting_line(start["waiting"])]
+    with suppress(McpMemoryError), anyio.move_on_after(LOOK_S):
+        status = await call.perform("status", {})
+        if trouble := trouble_of(status):
+            lines = [trouble, start["stored"]]
     return "\n".join(filter(None, lines))

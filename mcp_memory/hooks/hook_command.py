@@ -50,10 +50,7 @@ WITHIN_MS, FACTS = "mcp-memory-within-ms", "mcp-memory-facts"
 """Headers: the time that the daemon may take, and its facts for the log, as JSON."""
 
 SWITCHES = "mcp-memory-switches"
-"""Header: what `[hooks]` switches on and off, such as `show_use=true,off=stops subagents`."""
-
-TRUTHS = ("enabled", "show_use")
-"""The settings of `[hooks]` that are true or false."""
+"""Header: what `[hooks]` switches on and off, such as `enabled=true,off=stops subagents`."""
 
 TURN, AGAIN_S = "hook-start.lock", 10.0
 """A file of the state folder whose time is the latest start of the daemon by a hook, and the time in which no other
@@ -149,10 +146,10 @@ def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSe
 
 
 def _switches(hooks: Mapping[str, Any]) -> dict[str, str]:
-    """Return the section's truth values and the parts that are off, as the file or the environment spells them."""
+    """Return whether hooks are on, and the parts that are off, as the file or the environment spells them."""
     words = {"true": "true", "1": "true", "yes": "true", "false": "false", "0": "false", "no": "false"}
-    found = {name: words[str(hooks[name]).lower()] for name in TRUTHS if str(hooks.get(name)).lower() in words}
-    off = hooks.get("off")
+    enabled, off = words.get(str(hooks.get("enabled")).lower()), hooks.get("off")
+    found = {"enabled": enabled} if enabled else {}
     if off is not None:
         listed = off if isinstance(off, str) else ",".join(off)
         parts = [part.strip() for part in listed.split(",")]

@@ -36,7 +36,7 @@ from mcp_memory.errors import (
 )
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
 from mcp_memory.hooks.hook_call import HookCall
-from mcp_memory.hooks.hook_command import FACTS, ROUTE, START, STARTS, SWITCHES, TRUTHS, WITHIN_MS
+from mcp_memory.hooks.hook_command import FACTS, ROUTE, START, STARTS, SWITCHES, WITHIN_MS
 from mcp_memory.hooks.hook_input import MARKS, HookInput
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
 from mcp_memory.hooks.tool_answers import ACTING
@@ -113,7 +113,7 @@ class HookEndpoint:
     def _config_of(self, request: Request) -> HooksConfig:
         """Return the configuration with the switches from the request. The command reads them anew for each call."""
         sent = dict(part.split("=", 1) for part in request.headers.get(SWITCHES, "").split(",") if "=" in part)
-        config = replace(self.config, **{name: sent[name] == "true" for name in TRUTHS if name in sent})
+        config = replace(self.config, enabled=sent["enabled"] == "true") if "enabled" in sent else self.config
         return replace(config, off=tuple(sent["off"].split())) if "off" in sent else config
 
     def _within_ms(self, header: str) -> int:

@@ -57,7 +57,6 @@ class HooksConfig:
     prompt_ms: int = PROMPT_MS
     off: tuple[str, ...] = ()
     """The parts, of `HOOK_PARTS`, that hooks leave out."""
-    show_use: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
