@@ -169,6 +169,9 @@ def open_session(settings: Settings) -> EngineSession:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+flag = partial(click.option, is_flag=True)
+"""Adds an option without a value."""
+
 
 class TextCommand(click.Command):
     """A command whose arguments are your words, which may begin with a hyphen."""

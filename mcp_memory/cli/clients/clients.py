@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Heading
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.hooks import hook_log
@@ -43,8 +43,8 @@ def clients(cli: CommandContext) -> None:
 
 @clients.command()
 @click.option("--client", default=DEFAULT_CLIENT, show_default=True, help="The client's name.")
-@click.option("--rotate", is_flag=True, help="Make a new token and reject the old one; also readmits a revoked client.")
-@click.option("--revoke", is_flag=True, help="Reject this client until you rotate its token.")
+@flag("--rotate", help="Make a new token and reject the old one; also readmits a revoked client.")
+@flag("--revoke", help="Reject this client until you rotate its token.")
 @command_options
 def token(cli: CommandContext, client: str, rotate: bool, revoke: bool) -> None:
     """Print a client's bearer token, creating it on first use.

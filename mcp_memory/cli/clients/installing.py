@@ -21,7 +21,7 @@ from mcp_memory.cli.clients.connection_entries import (
     vault_option,
 )
 from mcp_memory.cli.clients.hook_trust import agrees_to_trust, has_trust, hashes_of
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.command_context import scope as scope_option
 from mcp_memory.cli.console import print_status
 from mcp_memory.daemon import launch
@@ -48,13 +48,13 @@ GENERIC = "generic"
 
 @click.command()
 @click.argument("client", type=click.Choice([*CLIENTS, *PASTED, GENERIC]), metavar="[CLIENT]", required=False)
-@click.option("--all", "everything", is_flag=True, help="All clients on this machine, instead of CLIENT.")
+@flag("--all", "everything", help="All clients on this machine, instead of CLIENT.")
 @scope_option
 @click.option("--name", help="The server's name in the client; default: memory, or memory-VAULT.")
-@click.option("--no-hooks", is_flag=True, help="Skip the hooks that give agents notes unasked.")
-@click.option("--trust-hooks", is_flag=True, help="Codex: trust our hooks, as if you had accepted them there.")
-@click.option("--dry-run", is_flag=True, help="Only show what would change.")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@flag("--no-hooks", help="Skip the hooks that give agents notes unasked.")
+@flag("--trust-hooks", help="Codex: trust our hooks, as if you had accepted them there.")
+@flag("--dry-run", help="Only show what would change.")
+@flag("--yes", help="Don't ask.")
 @command_options
 def install(
     cli: CommandContext,

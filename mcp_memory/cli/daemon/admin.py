@@ -4,7 +4,7 @@ import os
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options, located
+from mcp_memory.cli.command_context import CommandContext, command_options, flag, located
 from mcp_memory.cli.console import say
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.runtime import paths
@@ -14,9 +14,9 @@ from mcp_memory.text.pluralize import counted
 
 @click.command()
 @click.argument("path", required=False)
-@click.option("--undo", is_flag=True, help="Reverse earlier adoptions. Notes that agents wrote stay theirs.")
-@click.option("--dry-run", is_flag=True, help="List the notes without changing anything.")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@flag("--undo", help="Reverse earlier adoptions. Notes that agents wrote stay theirs.")
+@flag("--dry-run", help="List the notes without changing anything.")
+@flag("--yes", help="Don't ask.")
 @command_options
 def adopt(cli: CommandContext, path: str | None, undo: bool, dry_run: bool, yes: bool) -> None:
     """Let agents change notes in the managed folder that this installation did not write, for example after you moved a

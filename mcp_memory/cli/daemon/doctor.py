@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from mcp_memory.cli.clients.connection_entries import typed_command
-from mcp_memory.cli.command_context import CommandContext, command_options, no_vault
+from mcp_memory.cli.command_context import CommandContext, command_options, flag, no_vault
 from mcp_memory.cli.console import Heading, fit, say_all, short_id
 from mcp_memory.client.connection import PERSON
 from mcp_memory.client.credentials import Credentials, TokensDamaged
@@ -134,10 +134,10 @@ def _is_open(place: Path) -> bool:
 
 @click.command()
 @click.argument("entries", metavar="[ENTRY]...", nargs=-1)
-@click.option("--repair", is_flag=True, help="Apply the safe repairs and list them; or add back each ENTRY.")
-@click.option("--dismiss", is_flag=True, help="Stop listing each ENTRY: it was removed on purpose.")
-@click.option("--accept", is_flag=True, help="Confirm that missing notes are gone, and remove them from the index.")
-@click.option("--reindex", is_flag=True, help="Read every file again, and index those that differ from the index.")
+@flag("--repair", help="Apply the safe repairs and list them; or add back each ENTRY.")
+@flag("--dismiss", help="Stop listing each ENTRY: it was removed on purpose.")
+@flag("--accept", help="Confirm that missing notes are gone, and remove them from the index.")
+@flag("--reindex", help="Read every file again, and index those that differ from the index.")
 @command_options
 def doctor(
     cli: CommandContext,

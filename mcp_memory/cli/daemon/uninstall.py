@@ -13,7 +13,7 @@ import click
 
 from mcp_memory.cli.clients.config_changes import apply_plan, make_changes, show_diff
 from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, plan_disconnection
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.command_context import scope as scope_option
 from mcp_memory.cli.console import confirm, print_status, say_all
 from mcp_memory.daemon import launch
@@ -40,11 +40,11 @@ class UninstallPlan:
 
 @click.command()
 @click.argument("client", type=click.Choice(list(CLIENTS)), metavar="[CLIENT]", required=False)
-@click.option("--all", "everything", is_flag=True, help="All connected clients, instead of CLIENT.")
+@flag("--all", "everything", help="All connected clients, instead of CLIENT.")
 @scope_option
-@click.option("--yes", is_flag=True, help="With CLIENT or --all: don't ask.")
-@click.option("--purge", is_flag=True, help="Remove this vault's state folder: index, token, logs, journals.")
-@click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
+@flag("--yes", help="With CLIENT or --all: don't ask.")
+@flag("--purge", help="Remove this vault's state folder: index, token, logs, journals.")
+@flag("--dry-run", help="Only list what would be removed.")
 @command_options
 def uninstall(
     cli: CommandContext, client: str | None, everything: bool, scope: Scope, yes: bool, purge: bool, dry_run: bool

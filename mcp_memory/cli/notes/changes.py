@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import NOT_DONE, Heading, Remark, confirm, fit, local_minute, short_id, wrap
 from mcp_memory.cli.notes.note_choice import with_note
 from mcp_memory.client.credentials import PERSON
@@ -95,7 +95,7 @@ def _note_history(cli: CommandContext, target: str, wanted: Mapping[str, Any]) -
 @_since
 @_client
 @note_options.session
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@flag("--yes", help="Don't ask.")
 @command_options
 def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
     """Undo the last change, a change or run by its name, the last change to a note (id or path), or everything by a

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Heading, fit, short_id
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, note_words, with_note
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
@@ -17,7 +17,7 @@ from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 
 @click.command()
 @note_words
-@click.option("--history", is_flag=True, help="Show all notes that replaced one another, newest first.")
+@flag("--history", help="Show all notes that replaced one another, newest first.")
 @command_options
 def show(cli: CommandContext, note: str, history: bool) -> None:
     """Print a note as it is on disk, and its topic. NOTE is an id, a path, a topic's folder or title, or a few words

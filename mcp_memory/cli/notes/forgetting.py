@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Remark, fit, short_id, table
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, WITH_SUPERSEDED, note_words, with_note
 from mcp_memory.cli.notes.notes import chain_lines
@@ -41,7 +41,7 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
 
 @click.command()
 @click.argument("note", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Move all notes that `archive` lists to _archive/.")
+@flag("--all", "everything", help="Move all notes that `archive` lists to _archive/.")
 @command_options
 def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> None:
     """Mark a note (id, path or a few of its words) as archived: its file stays, and only `search --archived` finds it.
@@ -79,8 +79,8 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
 @note_options.session
 @_since
 @click.option("--path", metavar="FOLDER", help="Only notes in this folder of the vault, e.g. an import's.")
-@click.option("--dry-run", is_flag=True, help="List what would be restored. Works only without NOTE.")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@flag("--dry-run", help="List what would be restored. Works only without NOTE.")
+@flag("--yes", help="Don't ask.")
 @command_options
 def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:
     """Bring back a forgotten note or log entry, byte for byte, or everything that a client forgot, or all forgotten
@@ -133,7 +133,7 @@ def _restore_several(cli: CommandContext, notes: Sequence[Mapping[str, Any]], *,
 
 @click.command()
 @note_words
-@click.option("--yes", is_flag=True, help="Don't ask. NOTE must be an id or a path.")
+@flag("--yes", help="Don't ask. NOTE must be an id or a path.")
 @command_options
 def erase(cli: CommandContext, note: str, yes: bool) -> None:
     """Delete a note or log entry (id, path or a few of its words) and everything that mcp-memory kept of it. This can't

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Heading, fit, short_id, table
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, with_note
 from mcp_memory.errors import InvalidInput
@@ -28,13 +28,13 @@ _MEANINGS = {
 @click.option(
     "--depth", type=click.IntRange(1, 5), default=1, metavar="N", help="Links to follow; default 1, at most 5."
 )
-@click.option("--check", is_flag=True, help="List links that lead nowhere, to several notes or to a retired note.")
-@click.option("--repair", is_flag=True, help="Repair links in the agents' own notes.")
-@click.option("--personal", is_flag=True, help="With --repair: also in notes that you wrote; shows the changes first.")
-@click.option("--orphans", is_flag=True, help="With --check: also list notes without any link.")
-@click.option("--yes", is_flag=True, help="With --personal: don't ask.")
-@click.option("--code", is_flag=True, help="List the code that notes name; with --check, look at the repositories now.")
-@click.option("--confirm", "is_right", is_flag=True, help="With --code: confirm that NOTE matches the current code.")
+@flag("--check", help="List links that lead nowhere, to several notes or to a retired note.")
+@flag("--repair", help="Repair links in the agents' own notes.")
+@flag("--personal", help="With --repair: also in notes that you wrote; shows the changes first.")
+@flag("--orphans", help="With --check: also list notes without any link.")
+@flag("--yes", help="With --personal: don't ask.")
+@flag("--code", help="List the code that notes name; with --check, look at the repositories now.")
+@flag("--confirm", "is_right", help="With --code: confirm that NOTE matches the current code.")
 @note_options.project("With --code: this project's notes")
 @command_options
 def links(

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Heading, Remark, columns, short_id, table, wrap
 from mcp_memory.cli.notes.forgetting import forgotten_lines
 from mcp_memory.cli.notes.note_choice import with_note
@@ -43,11 +43,11 @@ _BESIDES = {
 @note_options.session
 @note_options.since("Only notes dated from this time on")
 @note_options.until("Only notes dated before this time")
-@click.option("--today", is_flag=True, help="Only notes dated today.")
+@flag("--today", help="Only notes dated today.")
 @click.option("--path", help="Only this folder or file.")
-@click.option("--text", is_flag=True, help="Show the first lines of each note.")
-@click.option("--archived", is_flag=True, help="List archived, superseded and expired notes instead.")
-@click.option("--deleted", is_flag=True, help="List forgotten notes instead; other options filter by client and time.")
+@flag("--text", help="Show the first lines of each note.")
+@flag("--archived", help="List archived, superseded and expired notes instead.")
+@flag("--deleted", help="List forgotten notes instead; other options filter by client and time.")
 @note_options.limit(None, 1000, f"List at most this many notes; default: {_MOST}, or all with --deleted.")
 @command_options
 def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text: bool, **filters: Any) -> None:
@@ -87,7 +87,7 @@ def list_(cli: CommandContext, deleted: bool, archived: bool, today: bool, text:
     "--done", metavar="NOTE", multiple=True, help="Mark this commitment (id, path or words) as done; may be repeated."
 )
 @click.argument("words", metavar="", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Include all later and completed commitments.")
+@flag("--all", "everything", help="Include all later and completed commitments.")
 @click.option("--client", help="Only commitments from this client's sessions, e.g. claude-code; or you.")
 @note_options.project("This project's commitments and those without one")
 @command_options
@@ -137,7 +137,7 @@ def _keep(cli: CommandContext, words: str) -> Mapping[str, Any]:
 
 @click.command()
 @click.argument("target", metavar="[NOTE]", required=False)
-@click.option("--unanswered", is_flag=True, help="List questions from the last 30 days that memory couldn't answer.")
+@flag("--unanswered", help="List questions from the last 30 days that memory couldn't answer.")
 @command_options
 def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
     """Count the notes by kind, project and client, and show their size and how fresh the index is. With NOTE (id or

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext, TextCommand, command_options
+from mcp_memory.cli.command_context import CommandContext, TextCommand, command_options, flag
 from mcp_memory.cli.console import (
     Heading,
     emit,
@@ -41,9 +41,9 @@ _LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; g
 @note_options.since("Only notes dated from this time on")
 @_until
 @click.option("--path", help="Only this folder or file.")
-@click.option("--archived", "include_archived", is_flag=True, help="Include archived, superseded and expired notes.")
+@flag("--archived", "include_archived", help="Include archived, superseded and expired notes.")
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
-@click.option("--explain", is_flag=True, help="Print a table that explains each hit's rank.")
+@flag("--explain", help="Print a table that explains each hit's rank.")
 @_project
 @command_options
 def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:

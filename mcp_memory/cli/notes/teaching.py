@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.notes.note_choice import note_words, with_note
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.integrations import config_files, text_file
@@ -23,9 +23,9 @@ _FRONTMATTER = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 @click.command()
 @note_words
 @click.option("--to", "place", type=click.Choice(tuple(_FILES)), required=True, help="The file that clients load.")
-@click.option("--undo", is_flag=True, help="Remove the note from the file.")
-@click.option("--dry-run", is_flag=True, help="Only show what would change.")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@flag("--undo", help="Remove the note from the file.")
+@flag("--dry-run", help="Only show what would change.")
+@flag("--yes", help="Don't ask.")
 @command_options
 def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool, yes: bool) -> None:
     """Put a note (id, path or a few of its words) into a file that agents' clients load at each start.

@@ -6,17 +6,17 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Remark
 from mcp_memory.text.pluralize import counted
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only show what would be proposed.")
+@flag("--dry-run", help="Only show what would be proposed.")
 @click.option(
     "--backfill", type=click.Path(exists=True, file_okay=False), help="Read this folder of old daily logs, too."
 )
-@click.option("--stage-short-term", "stage", is_flag=True, help="With --backfill: only keep what recurs as evidence.")
+@flag("--stage-short-term", "stage", help="With --backfill: only keep what recurs as evidence.")
 @command_options
 def dream(cli: CommandContext, dry_run: bool, backfill: str | None, stage: bool) -> None:
     """Move the lines you ticked in DREAMS.md to MEMORY.md, then propose statements that recur in daily logs and notes

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import confirm, fail, fit, say_all, short_id
 from mcp_memory.cli.sessions.review_keys import by_subject, decided_line, item_lines, review_with_keys
 from mcp_memory.errors import InvalidInput, NotFound
@@ -20,12 +20,12 @@ from mcp_memory.errors import InvalidInput, NotFound
     "--accept-all-above", type=click.FloatRange(0, 1), metavar="SCORE",
     help="Accept every candidate with at least this score that contradicts nothing.",
 )  # fmt: skip
-@click.option("--conflicts", "only_conflicts", is_flag=True, help="Only notes that contradict each other.")
+@flag("--conflicts", "only_conflicts", help="Only notes that contradict each other.")
 @click.option("-p", "--project", help="Only what concerns this project's notes and notes without one.")
 @click.option("--keep", metavar="ID", help="In a conflict, keep this note and supersede the other.")
 @click.option("--both", metavar="ID", help="In a conflict, keep both notes.")
 @click.option("--with", "other", metavar="ID", help="With --keep or --both: only its conflict with this note.")
-@click.option("--yes", is_flag=True, help="With --keep: don't ask.")
+@flag("--yes", help="With --keep: don't ask.")
 @command_options
 def review(
     cli: CommandContext,

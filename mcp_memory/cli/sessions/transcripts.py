@@ -12,7 +12,7 @@ from mcp_memory.capture.readers.own_format import read_plain, write_plain
 from mcp_memory.capture.session_reader import CapturedMessages, find_transcript, read_session
 from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext, command_options, located
+from mcp_memory.cli.command_context import CommandContext, command_options, flag, located
 from mcp_memory.cli.console import Heading, Remark, print_status, progress_bar
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
@@ -43,11 +43,11 @@ def sessions() -> None:
 
 @sessions.command(short_help="Make past sessions searchable.")
 @click.argument("file", required=False)
-@click.option("--all", "everything", is_flag=True, help="Every session in the clients' folders, however old.")
+@flag("--all", "everything", help="Every session in the clients' folders, however old.")
 @click.option(
     "--client", help="The transcript's client, or with --all, the only client: claude-code, codex, openclaw or gemini."
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be captured, without writing it.")
+@flag("--dry-run", help="Show what would be captured, without writing it.")
 @command_options
 def capture(cli: CommandContext, file: str | None, everything: bool, client: str | None, dry_run: bool) -> None:
     """Make agents' past sessions searchable, as the daemon does automatically for sessions with hooks.
@@ -82,7 +82,7 @@ def capture(cli: CommandContext, file: str | None, everything: bool, client: str
 @click.option("--session", help="The session's name; default: its own, or the file's.")
 @click.option("--client", help="The transcript's client: claude-code, codex …; default: from its folder.")
 @note_options.project("The transcript's project, if it doesn't name one", otherwise=note_options.NO_PROJECT)
-@click.option("--dry-run", is_flag=True, help="Show what would be found, without storing it.")
+@flag("--dry-run", help="Show what would be found, without storing it.")
 @command_options
 def extract(
     cli: CommandContext, transcript: str, session: str | None, client: str | None, project: str | None, dry_run: bool
@@ -132,7 +132,7 @@ def extract(
 @note_options.since("From this time on; default: a week before the end")
 @note_options.until("Until this time; default: now")
 @note_options.project("This project's notes and those without one")
-@click.option("--save", is_flag=True, help="Keep it as a page in summaries/digests/.")
+@flag("--save", help="Keep it as a page in summaries/digests/.")
 @command_options
 def digest(cli: CommandContext, **wanted: Any) -> None:
     """Sum up a period, such as a phase of a project: its sessions, decisions, lessons, promises and log entries, and

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Heading, fit, read_key, say_all, short_id
 from mcp_memory.cli.notes.note_choice import note_words, with_note
 
@@ -45,7 +45,7 @@ def why(cli: CommandContext, session: str, limit: int) -> None:
 @click.command()
 @note_words
 @click.option("-p", "--project", help="Only in this project; default: in all.")
-@click.option("--undo", is_flag=True, help="Give it to agents again.")
+@flag("--undo", help="Give it to agents again.")
 @command_options
 def mute(cli: CommandContext, note: str, project: str | None, undo: bool) -> None:
     """Stop giving a note or log entry (id, path or a few of its words) to agents unasked. Search and recall still find

@@ -15,7 +15,7 @@ from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli.clients.config_changes import is_read_already
 from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.clients.installing import find_client_paths
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import print_status, short_path
 from mcp_memory.cli.daemon.running import start_daemon
 from mcp_memory.cli.notes.changes import NOT_DONE
@@ -42,9 +42,9 @@ busy."""
 @click.option(
     "--client", "only", type=click.Choice(list(CLIENTS)), multiple=True, help="Only this client; may be repeated."
 )
-@click.option("--no-past", is_flag=True, help="Skip past sessions and the clients' own memories.")
-@click.option("--dry-run", is_flag=True, help="Only show what was found and what would change.")
-@click.option("--yes", is_flag=True, help="Answer yes to every question, but choose no language model.")
+@flag("--no-past", help="Skip past sessions and the clients' own memories.")
+@flag("--dry-run", help="Only show what was found and what would change.")
+@flag("--yes", help="Answer yes to every question, but choose no language model.")
 @command_options
 def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bool, yes: bool) -> None:
     """Set up memory, step by step: start the daemon, connect the clients on this machine, and import past sessions and

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Remark, fit
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
@@ -73,7 +73,7 @@ def draw_one(ctx: click.Context, cli: CommandContext, topic: tuple[str, ...], de
 
 
 @topics.command(short_help="File fresh notes under topics now.")
-@click.option("--dry-run", is_flag=True, help="List what would be filed, without filing it.")
+@flag("--dry-run", help="List what would be filed, without filing it.")
 @command_options
 def compact(cli: CommandContext, dry_run: bool) -> None:
     """File fresh notes under topics now, and update the topics' pages.
@@ -150,8 +150,8 @@ def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) ->
 
 
 @topics.command(short_help="Write a page for each project, person and tool.")
-@click.option("--dry-run", is_flag=True, help="Only list the pages that are out of date.")
-@click.option("--memory", is_flag=True, help="Also put an index into MEMORY.md, between markers.")
+@flag("--dry-run", help="Only list the pages that are out of date.")
+@flag("--memory", help="Also put an index into MEMORY.md, between markers.")
 @command_options
 def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
     """Write a page in entities/ for each project, person, service and tool, with its current claims and their evidence,

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options, no_vault, open_session
+from mcp_memory.cli.command_context import CommandContext, command_options, flag, no_vault, open_session
 from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
 from mcp_memory.integrations import text_file
@@ -33,8 +33,8 @@ FORMATS = {".jsonl": "jsonl", ".tar": "tar"}
 @click.command()
 @click.option("--format", "form", type=click.Choice(list(FORMATS.values())), help="Default: from the file's name.")
 @click.option("--to", "target", type=click.Path(path_type=Path), metavar="FILE", required=True, help="A new file.")
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@click.option("--forgotten", is_flag=True, help="Include forgotten notes (a tar always has every file).")
+@flag("--force", help="Replace the file if it exists.")
+@flag("--forgotten", help="Include forgotten notes (a tar always has every file).")
 @command_options
 def export(cli: CommandContext, form: str | None, target: Path, force: bool, forgotten: bool) -> None:
     """Write all notes to one file outside the vault.

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options, open_session
+from mcp_memory.cli.command_context import CommandContext, command_options, flag, open_session
 from mcp_memory.cli.console import Remark, print_status, progress_bar
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
 from mcp_memory.projects.projects import Projects, plant_projects
@@ -38,7 +38,7 @@ _UNDO = "mcp-memory undo "
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--from", "kind", type=click.Choice(KINDS), help="The source's format; default: detected.")
 @click.option("-p", "--project", help="The project for notes that don't name one; default: none.")
-@click.option("--dry-run", is_flag=True, help="List what would be stored where, without importing it.")
+@flag("--dry-run", help="List what would be stored where, without importing it.")
 @command_options
 def import_(cli: CommandContext, source: Path, kind: str | None, project: str | None, dry_run: bool) -> None:
     """Import the notes of another program, or an export of a vault.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext, command_options
+from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Remark
 from mcp_memory.text.pluralize import counted
 
@@ -22,8 +22,8 @@ from mcp_memory.text.pluralize import counted
     required=True,
     help="An empty folder, or one shared to before.",
 )
-@click.option("--link", "linked", is_flag=True, help="Make hard links instead of copies, where possible.")
-@click.option("--dry-run", is_flag=True, help="List what would be done, without doing it.")
+@flag("--link", "linked", help="Make hard links instead of copies, where possible.")
+@flag("--dry-run", help="List what would be done, without doing it.")
 @command_options
 def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: bool) -> None:
     """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
