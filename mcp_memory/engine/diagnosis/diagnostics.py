@@ -40,7 +40,6 @@ class VaultFacts:
     lost: Sequence[LostEntry] = ()
     pruning_paused: str | None = None
     keywords_only: str | None = None
-    noticing: str = ""
     deaf: str | None = None
     read_only: bool = False
     is_full: bool = False
@@ -55,7 +54,6 @@ class VaultFacts:
     """Notes that are active because they are the newest of a circle."""
     hidden_circles: Sequence[NotePath] = ()
     """A note of each circle that is too long for that, so that none of its notes is active."""
-    """The folder of your git repository, if other users can read it although they can't read the notes."""
     uncaptured: Sequence[Problem] = ()
     set_aside: Mapping[str, Oddity] = field(default_factory=dict[str, Oddity])
     """Files that aren't searched unasked, and why."""
@@ -204,8 +202,6 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
         yield Finding("warning", f"{fault.path}: {fault.reason}", "mcp-memory doctor --repair", fixable=True)
     for fault in facts.overcome:
         yield Finding("info", f"{fault.path}: {fault.reason}", "nothing to do: it was rebuilt from the files")
-    if facts.noticing:
-        yield Finding("info", f"changes are noticed by: {facts.noticing}", "nothing to do")
     if facts.deaf:
         what = f"no file-system events ({facts.deaf}): changes are only noticed at the next sweep"
         remedy = "if a limit is reached, raise it: sysctl fs.inotify.max_user_watches; it is tried again every minute"

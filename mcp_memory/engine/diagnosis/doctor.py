@@ -1,7 +1,5 @@
 """Examines an engine for findings, and fixes those that need no judgment."""
 
-from time import monotonic
-
 from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.recovering import recover
 from mcp_memory.core.verbs.vault_status import is_full, list_active, list_index_problems
@@ -14,7 +12,6 @@ from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.health import Finding
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.marks.set_aside import SET_ASIDE, Oddity
 from mcp_memory.vault.succession.chains import hidden_circles
 
@@ -70,7 +67,6 @@ def _facts(core: Core) -> VaultFacts:
         lost=vault.shared.compare(),
         pruning_paused=indexer.pruning_paused,
         keywords_only=model.state if wants_vectors and not model.embedder and model.state != "loading" else None,
-        noticing=_noticing(core),
         deaf=core.indexing.watcher.fault,
         read_only=vault.read_only,
         is_full=is_full(core),
@@ -105,11 +101,3 @@ def _projects(core: Core) -> tuple[str | None, list[NearMatch]]:
     has_notes = {one["label"]: one["notes"] > 0 for one in listed["projects"]}
     near = [NearMatch(**one) for one in listed["near"] if one["why"] != SAME_ORIGIN]
     return core.projects.problem, [one for one in near if has_notes[one.label] != has_notes[one.other]]
-
-
-def _noticing(core: Core) -> str:
-    last = core.indexing.reconciler.last
-    if last is None:
-        return core.indexing.watcher.state
-    took, ago = f"{last.took_s:.2f} s for {counted(last.files, 'file')}", f"{monotonic() - last.at:.0f} s ago"
-    return f"{core.indexing.watcher.state}; the last took {took} and ended {ago}"

@@ -1,12 +1,11 @@
 """Scan int8 vectors, mapped from the sidecar or, for the newest ones, kept in memory.
 
-Up to 250,000 vectors are all compared. Above that, only vectors whose signs show that they may be near are compared.
-
 Before each scan the store reads the slots that are newer than its own from the database, so a vector is found as soon
 as its transaction is committed. Vectors of replaced notes stay where they are and are masked, because no filter admits
 their number; when they are the larger part, the sidecar is rewritten.
 
-Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random vectors, .987 on clustered vectors.
+Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random vectors, .987 on clustered vectors. A
+scan of 1,000,000 takes 20 ms on two cores.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -14,7 +13,7 @@ Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 from mcp_memory.index.sqlite.schema import Tables
 from mcp_memory.index.vectors import sidecar
-from mcp_memory.index.vectors.top_k import among_best, best
+from mcp_memory.index.vectors.top_k import best
 from mcp_memory.index.vectors.vector_block import VectorBlock, chained, joined
 from mcp_memory.models import Problem
 
@@ -43,14 +42,6 @@ _READ_ROWS = 10_000
 
 _FEW = 0.25
 """If a smaller share of a block is admitted, only the admitted vectors are copied and compared."""
-
-_MANY = 250_000
-"""The number of vectors from which the signs of their components are compared first …"""
-
-_NEAR = 40
-"""… and then the vectors of this many times the wanted rows. Measured among 300,000 made of pairs of real passages'
-vectors: this finds all of the 10 nearest, .9996 of 50 and .997 of 400. Half as many find .9988 of 50 and .987 of 400.
-"""
 
 
 def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
@@ -83,8 +74,6 @@ class VectorStore(CacheSync["_Slots"]):
             blocks = [block.chosen(block.phrases) for block in blocks]
         if admitted.share < _FEW:  # or most numbers are of removed notes, of which the blocks have few
             blocks = [worth_scanning(block, admitted) for block in blocks]
-        if sum(len(block.ids) for block in blocks) >= _MANY:
-            blocks = nearest(blocks, wanted, _NEAR * k, admitted)
         ids = chained([block.ids for block in blocks])
         cosines = [block.cosines(wanted) for block in blocks]
         for block, scores in zip(blocks, cosines, strict=True) if not phrases else ():
@@ -114,18 +103,6 @@ def worth_scanning(block: VectorBlock, admitted: AdmittedNotes) -> VectorBlock:
     """Return the block, or a copy of its admitted rows if these are few."""
     keep = admitted.mask(block.ids)
     return block.chosen(keep) if np.count_nonzero(keep) < _FEW * len(keep) else block
-
-
-def nearest(
-    blocks: Sequence[VectorBlock], query: NDArray[np.int8], most: int, admitted: AdmittedNotes
-) -> list[VectorBlock]:
-    """Return the `most` admitted vectors that share the most signs with the query, and those that tie with the last of
-    them. The result does not depend on how the vectors are divided among blocks."""
-    ids = chained([block.ids for block in blocks])
-    rows = among_best(most, ids, chained([block.agreement(query) for block in blocks]), admitted)
-    ends = np.cumsum([len(block.ids) for block in blocks])
-    parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
-    return [block.chosen(part - (end - len(block.ids))) for block, part, end in zip(blocks, parts, ends, strict=True)]
 
 
 class _Slots:

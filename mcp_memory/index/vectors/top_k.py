@@ -35,7 +35,7 @@ def best(
 def among_best(
     k: int,
     ids: NDArray[np.int64],
-    scores: NDArray[np.float32] | NDArray[np.int16],
+    scores: NDArray[np.float32],
     admitted: AdmittedNotes | None = None,
     *,
     above: float = -inf,
@@ -55,7 +55,7 @@ def among_best(
     return rows
 
 
-def _likely(k: int, scores: NDArray[np.float32] | NDArray[np.int16], above: float) -> NDArray[np.intp] | None:
+def _likely(k: int, scores: NDArray[np.float32], above: float) -> NDArray[np.intp] | None:
     """Return every row above a bar that somewhat more than k rows should reach; None if there is no such bar. Finding
     the k-th of 100,000 takes a millisecond, and so does checking for each whether it is admitted."""
     sample = scores[::_STRIDE]

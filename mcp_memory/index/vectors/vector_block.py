@@ -16,9 +16,6 @@ from mcp_memory.index.sqlite.schema import FIRST_PHRASE, MAX_CHUNKS
 _ROWS_AT_ONCE = 1 << 16
 """The vectors per call of the SIMD kernel, which may keep the interpreter's lock: about 1 ms with 384 dimensions."""
 
-_COUNTED_AT_ONCE = 3
-"""The words of 64 signs, so that a byte can count how many differ: four times as fast as wider numbers."""
-
 
 @dataclass(frozen=True)
 class VectorBlock:
@@ -49,33 +46,10 @@ class VectorBlock:
         whole = self.lengths * np.linalg.norm(query.astype(np.float32))
         return np.divide(products, whole, out=np.zeros_like(products), where=whole > 0)
 
-    @cached_property
-    def signs(self) -> NDArray[np.uint64]:
-        """(dimension / 64 rounded up, n): a bit for each component, whether it is above zero."""
-        return np.concatenate([_signs(part) for part in self._parts()] or [_signs(self.vectors)], axis=1)
-
-    def agreement(self, query: NDArray[np.int8]) -> NDArray[np.int16]:
-        """Return (n,): minus the number of signs that differ from those of `query` (1, dimension). Approximates the
-        cosine from an eighth of the bytes."""
-        wanted = _signs(query)[:, 0]
-        found = np.zeros(len(self.ids), dtype=np.int16)
-        for at in range(0, len(found), _ROWS_AT_ONCE):
-            signs, less = self.signs[:, at : at + _ROWS_AT_ONCE], found[at : at + _ROWS_AT_ONCE]
-            other, times, sums = np.empty_like(signs[0]), np.empty_like(less, np.uint8), np.empty_like(less, np.uint8)
-            for first in range(0, len(wanted), _COUNTED_AT_ONCE):
-                sums[:] = 0
-                for row in range(first, min(first + _COUNTED_AT_ONCE, len(wanted))):
-                    np.bitwise_xor(signs[row], wanted[row], out=other)
-                    sums += np.bitwise_count(other, out=times)
-                less -= sums
-        return found
-
     def knowing(self, parts: Sequence[VectorBlock]) -> Self:
-        """Take over the lengths and signs of these parts; the block is their concatenation."""
+        """Take over the lengths of these parts; the block is their concatenation."""
         if any("lengths" in vars(part) for part in parts):
             vars(self)["lengths"] = np.concatenate([part.lengths for part in parts])
-        if any("signs" in vars(part) for part in parts):
-            vars(self)["signs"] = np.concatenate([part.signs for part in parts], axis=1)
         return self
 
     def chosen(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> VectorBlock:
@@ -106,9 +80,3 @@ def chained(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
 def _flat(parts: Iterable[object]) -> NDArray[np.float32]:
     found = [np.asarray(part, dtype=np.float32).reshape(-1) for part in parts]
     return chained(found or [np.empty(0, dtype=np.float32)])
-
-
-def _signs(vectors: NDArray[np.int8]) -> NDArray[np.uint64]:
-    """Return (dimension / 64 rounded up, n): a bit for each component, whether it is above zero."""
-    bits = np.packbits(vectors > 0, axis=1)
-    return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64).T)
