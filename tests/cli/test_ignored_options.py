@@ -21,7 +21,7 @@ from tests.daemon.place import Place
         ["links", "--code", "--repair"],
         ["links", "--code", "--orphans"],
         ["review", "--keep", "A", "--drop", "B"],
-        ["review", "--both", "A", "--accept-all-above", "0.5"],
+        ["review", "--both", "A", "--accept", "B"],
         ["review", "--conflicts", "--accept", "A"],
         ["review", "--conflicts", "--yes"],
         ["review", "--accept", "A", "-p", "shop"],

@@ -40,7 +40,7 @@ def test_scripts_extract_accept_and_drop(place: Place):
         waiting = said(place, "review")["waiting"]
         assert [each["what"] for each in waiting] == ["candidate", "candidate", "stored"]
         assert waiting[0]["source"] == "codex"
-        done = said(place, "review", "--accept-all-above", "0.7")["done"]
+        done = said(place, "review", "--accept", waiting[0]["id"])["done"]
         assert [each["title"] for each in done] == ["I think we should go with DuckDB."]
         dropped = said(place, "review", "--drop", waiting[1]["id"], "--drop", taken["active"][0])["done"]
         assert [each["choice"] for each in dropped] == ["drop", "drop"]

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -41,7 +41,6 @@ _TAKE_BACK_TRIES = 5
 _HELP = """/memories [WORDS]  the newest notes, or notes that match the words
 /tree              the topics
 /save TEXT         store a note now
-/why               which notes the model was given, and for which words, latest first
 /quit              leave; so does Ctrl-D
 Anything else is sent to the model. What you state is stored, as in any other session."""
 
@@ -191,11 +190,6 @@ class Conversation:
                 saved = self._ask("append", content=rest, project=self.project, source=PERSON, session=self.id)
                 self._known.add(saved["id"])
                 return saved, [f"{saved['outcome']}  {saved['path']}  {short_id(saved['id'])}"]
-            case "/why":
-                given = self._ask("why", session=self._session)["given"]
-                return given, [_why_line(one) for briefing in given for one in briefing["passages"]] or [
-                    "nothing was given"
-                ]
             case _:
                 return {"help": _HELP}, [*_HELP.splitlines()]
 
@@ -246,8 +240,3 @@ class Conversation:
 def _message(at: int, line: Facts) -> TranscriptMessage:
     """Return a message of the transcript. Its offset is the number of its line."""
     return TranscriptMessage(Role(line["role"]), Turn(line["role"], line["text"]), at)
-
-
-def _why_line(passage: Mapping[str, Any]) -> str:
-    words = f"for: {', '.join(passage['words'])}" if passage.get("words") else ""
-    return fit(passage["title"] or "(gone)", words, short_id(passage["id"]))

@@ -16,10 +16,6 @@ from mcp_memory.errors import InvalidInput, NotFound
 @click.command()
 @click.option("--accept", metavar="ID", multiple=True, help="Store this candidate. May be repeated.")
 @click.option("--drop", metavar="ID", multiple=True, help="Discard this candidate, and never propose it again.")
-@click.option(
-    "--accept-all-above", type=click.FloatRange(0, 1), metavar="SCORE",
-    help="Accept every candidate with at least this score that contradicts nothing.",
-)  # fmt: skip
 @flag("--conflicts", "only_conflicts", help="Only notes that contradict each other.")
 @click.option("-p", "--project", help="Only what concerns this project's notes and notes without one.")
 @click.option("--keep", metavar="ID", help="In a conflict, keep this note and supersede the other.")
@@ -31,7 +27,6 @@ def review(
     cli: CommandContext,
     accept: tuple[str, ...],
     drop: tuple[str, ...],
-    accept_all_above: float | None,
     only_conflicts: bool,
     project: str | None,
     keep: str | None,
@@ -53,13 +48,12 @@ def review(
     \b
     mcp-memory review                          with keys, on a terminal
     mcp-memory review --json                   what awaits review, for scripts
-    mcp-memory review --accept-all-above 0.8
     mcp-memory review --drop KABTV4
     mcp-memory undo KABTV4                     undo your decision about it
     mcp-memory review --conflicts              only contradictions
     mcp-memory review --keep KABTV4
     mcp-memory review --both KABTV4 --with b7d3e468"""
-    on_candidates = bool(accept or drop or accept_all_above is not None)
+    on_candidates = bool(accept or drop)
     decisions = sum((on_candidates, keep is not None, both is not None))
     if decisions > 1 or (decisions and project) or (on_candidates and only_conflicts):
         hint = "pass --accept and --drop, or --keep, or --both; --project only lists"
@@ -71,8 +65,7 @@ def review(
     elif both is not None:
         _settle(cli, both, other, "both", yes=yes)
     elif on_candidates:
-        sure = [] if accept_all_above is None else _sure_candidates(cli, accept_all_above)
-        _decide_each(cli, {"accept": [*accept, *sure], "drop": drop})
+        _decide_each(cli, {"accept": accept, "drop": drop})
     else:
         _review(cli, {"only": ["conflict"] if only_conflicts else None, "project": project})
 
@@ -96,12 +89,6 @@ def _as_conflict(item: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": item["id"], "why": item["why"], **{note["role"]: note for note in item["notes"]}}
 
 
-def _sure_candidates(cli: CommandContext, score: float) -> list[str]:
-    """Return the ids of the candidates with at least this score that contradict nothing."""
-    items = cli.ask("waiting", only=["candidate"])["waiting"]
-    return [item["id"] for item in items if item["score"] >= score and not item["notes"]]
-
-
 def _decide_each(cli: CommandContext, decisions: Mapping[str, Sequence[str]]) -> None:
     done: list[dict[str, Any]] = []
     for choice, ids in decisions.items():
@@ -110,7 +97,7 @@ def _decide_each(cli: CommandContext, decisions: Mapping[str, Sequence[str]]) ->
             done.append({"choice": choice, **answer})
             if not cli.as_json:
                 say_all([decided_line(choice, answer)])
-    cli.show({"done": done}, [] if done else ["no candidate has that score"])
+    cli.show({"done": done}, [])
 
 
 def _settle(cli: CommandContext, note: str, other: str | None, choice: str, *, yes: bool) -> None:
