@@ -15,7 +15,7 @@ import anyio
 
 from mcp_memory.capture.checkpoint import Checkpoint, Checkpoints
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.capture.copies import find_copies
+from mcp_memory.capture.full_pages import find_copies
 from mcp_memory.capture.readers.lines import LineBatch
 from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.readers.registry import CHAT

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
-from mcp_memory.capture.copies import Said
-from mcp_memory.capture.full_pages import BeginOf, take_out
+from mcp_memory.capture.full_pages import BeginOf, Said, take_out
 from mcp_memory.capture.off_record_turns import NOTHING, ON_AND_ON, Stretch, TakenBack, on_record, silent_from
 from mcp_memory.capture.readers.lines import TranscriptLine
 from mcp_memory.capture.readers.message import WENT_WELL, ReaderContext, Role, Silence, TranscriptMessage

@@ -97,7 +97,7 @@ _GROUPS = {
     "Files and backup": {
         "import": ("transfer.importing:import_", "Import another program's notes, or an export"),
         "export": ("transfer.exporting:export", "Write all notes to one file"),
-        "share": ("transfer.sharing:share", "Copy a topic to a folder, for other people"),
+        "share": ("transfer.exporting:share", "Copy a topic to a folder, for other people"),
         "adopt": ("daemon.admin:adopt", "Let agents change notes that they did not write"),
     },
     "Clients": {

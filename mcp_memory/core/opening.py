@@ -62,7 +62,7 @@ from mcp_memory.summarizers.base import open_summarizer
 from mcp_memory.usage.unanswered import UnansweredQuestions
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS, NoteKinds
-from mcp_memory.vault.journals.note_journals import NoteJournals
+from mcp_memory.vault.journals.ledger import NoteJournals
 from mcp_memory.vault.marker import MARKER, Marker, MarkerGuard, open_marker
 from mcp_memory.vault.note_file import Layout
 from mcp_memory.vault.note_store import NoteStore

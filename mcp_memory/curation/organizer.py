@@ -19,7 +19,7 @@ from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.recall.note_list import date_of
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.language.clauses import capitalized
+from mcp_memory.text.language.sentences import capitalized
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.inline_text import escaped, is_harmless
 from mcp_memory.text.markdown.link_targets import unlinked

@@ -14,8 +14,7 @@ from typing import Any
 
 from mcp_memory.errors import DeadlineExceeded, GitUnavailable, NotFound
 from mcp_memory.grounding.code_repository import CodeRepository, open_code
-from mcp_memory.grounding.reference_check import CHANGED, GONE, MOVED, Reference, check, ground
-from mcp_memory.grounding.references import find_references
+from mcp_memory.grounding.references import CHANGED, GONE, MOVED, Reference, check, find_references, ground
 from mcp_memory.grounding.symbol_reader import SymbolReader
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn

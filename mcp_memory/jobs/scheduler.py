@@ -15,8 +15,7 @@ from typing import Any
 import anyio
 
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.jobs.job import Job, JobReport, JobsConfig, JobTurn
-from mcp_memory.jobs.job_journal import JobJournal
+from mcp_memory.jobs.job import Job, JobJournal, JobReport, JobsConfig, JobTurn
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.runtime.private_files import naming_the_cause, replace_file

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import count
 
 from mcp_memory.models import ABSENT
+from mcp_memory.projects.git_config import is_local, owner_of
 from mcp_memory.projects.project_book import Project, ProjectBook
-from mcp_memory.projects.remote_url import is_local, owner_of
 from mcp_memory.projects.repository_facts import MAX_LABEL_CHARS, RepositoryFacts, is_label
 
 SAME_ORIGIN = "has the origin of"

@@ -10,8 +10,7 @@ from time import monotonic
 
 from mcp_memory.errors import GitTooSlow, GitUnavailable
 from mcp_memory.models import is_channel
-from mcp_memory.projects.git_config import ConfigValue, read_bytes, read_values, remotes
-from mcp_memory.projects.remote_url import normalized
+from mcp_memory.projects.git_config import ConfigValue, normalized, read_bytes, read_values, remotes
 from mcp_memory.runtime.git_command import Git
 
 MAX_LABEL_CHARS = 100

@@ -1,28 +1,82 @@
 """Estimates how likely it is that memory holds the answer to a question. Pure functions on values.
 
-Measured on questions whose answer is stored and questions about other people's lives. The share of the question's words
-in the best passage, weighted by rarity, has an AUROC of .86. The share in the first five passages together has .88, the
-best cosine .86, and all three together .92. A question about a true fact with the wrong person is recognized with only
-.63, because the passage with the fact looks like an answer.
+Measured on questions whose answer is stored and questions about other people's lives. The share of the question's
+words in the best passage, weighted by rarity, has an AUROC of .86. The share in the first five passages together has
+.88, the best cosine .86, and all three together .92. A question about a true fact with the wrong person is
+recognized with only .63, because the passage with the fact looks like an answer.
+
+`fitted_weights.json` is written by `tests/benchmarks/train_memory_intent.py` and `tests/benchmarks/fit_confidence.py`.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mcp_memory.index.base import ScoredRows
 from mcp_memory.models import Passage
-from mcp_memory.search.fitted_weights import FittedWeights
+from mcp_memory.search.memory_intent import MemoryIntent
 from mcp_memory.search.phrases import objects_of
 from mcp_memory.text.language.identifiers import is_word_in, names_known, words_and_parts
 from mcp_memory.text.language.terms import words
+
+if TYPE_CHECKING:
+    from mcp_memory.embedders.base import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceWeights:
+    """A logistic model: the doubt, which is subtracted, and the weight of each feature."""
+
+    doubt: float
+    features: Mapping[str, float]
+
+    def log_odds(self, values: Mapping[str, float]) -> float:
+        """Return the log-odds for these values, one for each feature."""
+        return sum(weight * values[name] for name, weight in self.features.items()) - self.doubt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedWeights:
+    """The weights for answers that come from one embedding model."""
+
+    model: str
+    """The name of the model, or a part of it."""
+    confidence: tuple[ConfidenceWeights, ...]
+    """A model for each set of features that an answer may have."""
+    memory_intent: MemoryIntent
+
+    def fit(self, embedder: Embedder) -> bool:
+        """Return whether the weights were fitted to this embedder."""
+        name, _, _ = embedder.fingerprint.partition("@")
+        return self.model in name and embedder.dimension == self.memory_intent.weights.size
+
+    def confidence_by(self, features: Iterable[str]) -> ConfidenceWeights:
+        """Return the weights for these features."""
+        wanted = set(features)
+        return next(weights for weights in self.confidence if set(weights.features) == wanted)
+
+
+@cache
+def fitted_weights() -> FittedWeights:
+    """Read the weights once in a process."""
+    stored = json.loads((files("mcp_memory.search") / "fitted_weights.json").read_text("utf-8"))
+    confidence = tuple(ConfidenceWeights(row["doubt"], row["features"]) for row in stored["confidence"])
+    return FittedWeights(stored["model"], confidence, _memory_intent(stored["memory_intent"]))
+
+
+def _memory_intent(stored: Mapping[str, Any]) -> MemoryIntent:
+    return MemoryIntent(np.array(stored["weights"], dtype=np.float32), stored["wordings"], stored["doubt"])
+
 
 if TYPE_CHECKING:
     from mcp_memory.search.retrievers import KeywordRows

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mcp_memory.index.base import NearPhrase, ScoredRows
-from mcp_memory.text.language.clauses import is_question
+from mcp_memory.text.language.sentences import is_question
 from mcp_memory.text.language.terms import content_words, fold, words
 from mcp_memory.text.language.word_lists import GENERIC_WORDS, function_words
 

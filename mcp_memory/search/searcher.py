@@ -24,10 +24,9 @@ from mcp_memory.indexing.freshness import Freshness, FreshPassages
 from mcp_memory.models import FilteredOut, Filters, SearchResult
 from mcp_memory.runtime.threads import ThreadPool, in_thread
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, read_question
-from mcp_memory.search.confidence import TOGETHER, answer_features, confidence
+from mcp_memory.search.confidence import TOGETHER, answer_features, confidence, fitted_weights
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import explain_no_hits, is_empty, passages_left_out, without_filters
-from mcp_memory.search.fitted_weights import fitted_weights
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
 from mcp_memory.search.relevance import relevances

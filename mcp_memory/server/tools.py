@@ -22,8 +22,16 @@ from mcp_memory.core.requests import AppendRequest, ForgetRequest, RecallRequest
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
-from mcp_memory.server.results import append_result, link_text, search_result, short_id
-from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA, input_schema
+from mcp_memory.server.results import (
+    APPEND_SCHEMA,
+    FORGET_SCHEMA,
+    SEARCH_SCHEMA,
+    append_result,
+    input_schema,
+    link_text,
+    search_result,
+    short_id,
+)
 from mcp_memory.text.escape_invisible import in_line, visible
 from mcp_memory.vault.journals.tombstones import Caller
 

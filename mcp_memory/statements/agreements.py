@@ -13,7 +13,7 @@ from mcp_memory.statements.proposals import (
 )
 from mcp_memory.statements.spoken import SpokenSentence
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
-from mcp_memory.text.language.clauses import capitalized
+from mcp_memory.text.language.sentences import capitalized
 from mcp_memory.text.language.terms import content_words
 
 MOST_SENTENCES = 4

@@ -12,7 +12,7 @@ from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.models import NoteId
 from mcp_memory.text.dates.due import DueDate
-from mcp_memory.text.language.clauses import capitalized
+from mcp_memory.text.language.sentences import capitalized
 from mcp_memory.text.secrets.finder import redact
 
 MAX_TITLE_WORDS, MAX_TITLE_CHARS = 15, 100

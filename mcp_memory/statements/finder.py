@@ -39,7 +39,7 @@ from mcp_memory.statements.self_contained import is_cut_off, is_task, is_worth_p
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import MENTIONED, Statement, classify, opening_chars
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
-from mcp_memory.text.language.clauses import as_sentence
+from mcp_memory.text.language.sentences import as_sentence
 from mcp_memory.text.language.terms import content_words
 
 CORRECTED_WITHIN = 2

@@ -17,13 +17,16 @@ from mcp_memory.models import FileStat, NotePath, Problem, etag_of
 from mcp_memory.runtime.private_files import reason
 from mcp_memory.storage.base import Blob, FolderId, Listing
 from mcp_memory.storage.folders import BLOCK_BYTES, kind, open_child, opened_file
-from mcp_memory.storage.ignore import IGNORE_FILE, MAX_FILE_BYTES, IgnoreRules, parse_ignore
 from mcp_memory.storage.path_rules import (
+    IGNORE_FILE,
     MAX_COMPONENT_BYTES,
     MAX_DEPTH,
+    MAX_FILE_BYTES,
     MAX_PATH_BYTES,
     SKIPPED_FOLDERS,
+    IgnoreRules,
     is_note,
+    parse_ignore,
     unnameable,
 )
 from mcp_memory.text.escape_invisible import printable

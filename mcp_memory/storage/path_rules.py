@@ -1,15 +1,21 @@
-"""Decide which relative paths a back end may touch, and which names are equal. Pure functions.
+"""Decide which relative paths a back end may touch, which names are equal, and which files `.memoryignore` keeps out
+(gitignore's syntax).
 
-`validate_existing` refuses names that would leave the vault, be hidden, or forge a line of output. `validate_new` also
-refuses names that don't work on every file system that a synced vault may meet, so that a note made here can be checked
-out on Windows and macOS.
+`validate_existing` refuses names that would leave the vault, be hidden, or forge a line of output. `validate_new`
+also refuses names that don't work on every file system that a synced vault may meet, so that a note made here can be
+checked out on Windows and macOS.
+
+The patterns may come with another person's vault, so they run in linear time (RE2, no backtracking), and their
+number and length are bounded. A pattern that can't be used is reported; the others still apply.
 """
 
 import re
 import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from mcp_memory.errors import AlreadyExists, PathRefused
-from mcp_memory.models import NotePath
+from mcp_memory.models import NotePath, Problem
 from mcp_memory.text.escape_invisible import printable
 
 MAX_COMPONENT_BYTES = 255  # NAME_MAX of ext4, APFS, NTFS and nearly every other file system
@@ -172,3 +178,58 @@ def beside(path: str, tail: str) -> str:
     """Insert `tail` before the extension: `a/b.md` → `a/btail.md`."""
     stem = path[:-3] if is_note(path) else path
     return f"{stem}{tail}{path[len(stem) :]}"
+
+
+IGNORE_FILE = ".memoryignore"
+MAX_FILE_BYTES = 64 * 1024
+MAX_PATTERNS = 500
+MAX_PATTERN_CHARS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The rules of a `.memoryignore`. `matches` takes a relative path, with a trailing `/` for a folder."""
+
+    matches: Callable[[str], bool]
+    problems: tuple[Problem, ...] = ()
+
+
+def parse_ignore(data: bytes) -> IgnoreRules | None:
+    """Parse the rules in a `.memoryignore`; return None if it has none. Never raises: errors become problems."""
+    if len(data) > MAX_FILE_BYTES:
+        return IgnoreRules(lambda _: False, (Problem(IGNORE_FILE, f"not used: larger than {MAX_FILE_BYTES} bytes"),))
+    good: list[str] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        fault = _fault(line) if len(good) < MAX_PATTERNS else f"more than {MAX_PATTERNS} patterns"
+        if fault:
+            problems.append(Problem(IGNORE_FILE, f"line {number} not used: {fault}"))
+        else:
+            good.append(line)
+    if not good and not problems:
+        return None
+    try:  # RE2 bounds the memory of the whole set
+        return IgnoreRules(_compile(good), tuple(problems))
+    except Exception as error:
+        problems.append(
+            Problem(IGNORE_FILE, f"not used: the patterns together are too complex ({type(error).__name__})")
+        )
+        return IgnoreRules(lambda _: False, tuple(problems))
+
+
+def _fault(line: str) -> str | None:
+    if len(line) > MAX_PATTERN_CHARS:
+        return f"longer than {MAX_PATTERN_CHARS} characters"
+    try:  # pathspec, re and RE2 each raise an error type of their own
+        _compile([line])
+    except Exception as error:
+        return f"no valid pattern ({type(error).__name__})"
+    return None
+
+
+def _compile(lines: list[str]) -> Callable[[str], bool]:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines, backend="re2").match_file

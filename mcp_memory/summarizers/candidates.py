@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.summarizers.base import SummarySource
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
-from mcp_memory.text.language.clauses import defined_by, is_question
 from mcp_memory.text.language.facts import FactKind, facts
-from mcp_memory.text.language.sentences import Sentence, sentences
+from mcp_memory.text.language.sentences import Sentence, defined_by, is_question, sentences
 from mcp_memory.text.language.terms import REPEATED, content_words, coverage, fold
 from mcp_memory.text.language.word_runs import is_unspaced
 from mcp_memory.text.markdown.inline_text import is_harmless

@@ -11,7 +11,7 @@ from ulid import ULID
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import NoteId, NotePath
-from mcp_memory.text.language.clauses import main_clause
+from mcp_memory.text.language.sentences import main_clause
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.inline_text import escaped

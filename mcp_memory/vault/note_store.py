@@ -25,7 +25,7 @@ from mcp_memory.vault.journals.change_journal import (
     current_caller,
     describe_difference,
 )
-from mcp_memory.vault.journals.note_journals import NoteJournals
+from mcp_memory.vault.journals.ledger import NoteJournals
 from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.marks.set_aside import unless_odd
 from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note

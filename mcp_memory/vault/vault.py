@@ -21,7 +21,7 @@ from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import LOG, VaultConfig
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.change_journal import DECISION, NoteChange, acting
-from mcp_memory.vault.journals.note_journals import NoteJournals
+from mcp_memory.vault.journals.ledger import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.marks.privacy import PRIVATE

@@ -20,8 +20,13 @@ import anyio
 import numpy as np
 
 from mcp_memory.core.core import EngineConfig
-from mcp_memory.search.confidence import ConfidenceFeatures, confidence
-from mcp_memory.search.fitted_weights import ConfidenceWeights, FittedWeights, fitted_weights
+from mcp_memory.search.confidence import (
+    ConfidenceFeatures,
+    ConfidenceWeights,
+    FittedWeights,
+    confidence,
+    fitted_weights,
+)
 from tests.benchmarks.logistic_fit import fit_logistic
 from tests.benchmarks.site import models
 from tests.benchmarks.train_memory_intent import write

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from mcp_memory.embedders.bundled.adapter import ADAPTER
-from mcp_memory.embedders.bundled.graphs import write_tokenizer
+from mcp_memory.embedders.bundled.graphs import ADAPTER, write_tokenizer
 from mcp_memory.embedders.onnx import tokens_in_context
 from mcp_memory.statements.cues import features, is_vetoed
 from mcp_memory.statements.spoken import SpokenSentence

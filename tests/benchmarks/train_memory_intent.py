@@ -21,7 +21,7 @@ import numpy as np
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.search.fitted_weights import FittedWeights, fitted_weights
+from mcp_memory.search.confidence import FittedWeights, fitted_weights
 from mcp_memory.search.memory_intent import MemoryIntent, wordings
 from tests.benchmarks.extraction_sessions import AT_ONCE, SESSIONS, read_session
 from tests.benchmarks.logistic_fit import fit_logistic

@@ -9,7 +9,7 @@ from dataclasses import asdict
 import pytest
 
 from mcp_memory.extraction.config import ExtractionConfig
-from mcp_memory.summarizers.quota import QuotaUsage
+from mcp_memory.summarizers.fallback import QuotaUsage
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio

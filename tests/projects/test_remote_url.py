@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_memory.projects.remote_url import normalized
+from mcp_memory.projects.git_config import normalized
 
 SHOP = "github.com/ada/shop"
 

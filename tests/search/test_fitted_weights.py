@@ -11,8 +11,7 @@ import pytest
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.index.base import ScoredRows
-from mcp_memory.search.confidence import comparable_cosine
-from mcp_memory.search.fitted_weights import fitted_weights
+from mcp_memory.search.confidence import comparable_cosine, fitted_weights
 from mcp_memory.search.memory_intent import MemoryIntent
 from tests.benchmarks.train_memory_intent import examples, train_memory_intent
 from tests.support.toy import ToyEmbedder

@@ -18,8 +18,7 @@ from mcp_memory.search.boosts import (
     named_lead,
     read_question,
 )
-from mcp_memory.search.confidence import ConfidenceFeatures, confidence, coverage, known_words
-from mcp_memory.search.fitted_weights import fitted_weights
+from mcp_memory.search.confidence import ConfidenceFeatures, confidence, coverage, fitted_weights, known_words
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, candidates, fuse
 from mcp_memory.text.conversation.speaker_prefix import possible_names
 from mcp_memory.text.language.terms import is_symbol, terms

@@ -13,7 +13,7 @@ import pytest
 from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import ModelUsage
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.quota import LONGEST_BACK_OFF_S, Quota
+from mcp_memory.summarizers.fallback import LONGEST_BACK_OFF_S, Quota
 
 CONFIG = SummarizerConfig(calls_a_day=3, tokens_a_day=100, back_off_s=60)
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 43_200.0

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from mcp_memory.grounding.code_repository import open_code
 from mcp_memory.grounding.code_symbols import list_symbols
-from mcp_memory.grounding.reference_check import Reference, check, ground
-from mcp_memory.grounding.references import find_references
+from mcp_memory.grounding.references import Reference, check, find_references, ground
 
 SYNC = '''MOST = 5
 

@@ -23,7 +23,7 @@ from mcp_memory.models import NoteRecord, NoteState
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.vault.config import NoteKinds, VaultConfig
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.journals.note_journals import NoteJournals
+from mcp_memory.vault.journals.ledger import NoteJournals
 from mcp_memory.vault.note_file import Layout
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.vault import Vault

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mcp_memory.models import Passage
-from mcp_memory.text.language.clauses import is_explaining
-from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.sentences import is_explaining, sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 

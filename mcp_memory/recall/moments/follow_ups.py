@@ -5,8 +5,7 @@ of 4, whether the answer has one sentence or ten. Of 18 questions of four other 
 instead of 8. Prompts such as "thanks" get nothing, as before."""
 
 from mcp_memory.recall.moments import WORD_SETS
-from mcp_memory.text.language.clauses import is_question
-from mcp_memory.text.language.sentences import quick_sentences
+from mcp_memory.text.language.sentences import is_question, quick_sentences
 from mcp_memory.text.language.terms import words
 
 MOST_WORDS = 8

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.text.language.clauses import is_question, is_secondary, main_clause
+from mcp_memory.text.language.sentences import is_question, is_secondary, main_clause
 
 
 @pytest.mark.parametrize(
