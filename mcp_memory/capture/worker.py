@@ -17,8 +17,7 @@ from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.jobs.job import JobReport
 from mcp_memory.jobs.scheduler import Scheduler
 from mcp_memory.models import Problem
-from mcp_memory.runtime.health import Health
-from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.health import Health, IdleDetector
 from mcp_memory.runtime.threads import in_thread, place_of
 from mcp_memory.text.pluralize import counted
 

@@ -153,7 +153,7 @@ def _answer_here(settings: Settings, operation: str, arguments: Mapping[str, Any
 
 async def _perform(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
     from mcp_memory.daemon.engine_client import engine_config
-    from mcp_memory.engine.factory import open_engine
+    from mcp_memory.engine.engine import open_engine
 
     async with open_engine(engine_config(settings), watch=False, progress=print_status) as engine:
         await engine.settled()

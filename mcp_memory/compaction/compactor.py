@@ -9,8 +9,7 @@ next run plans it again.
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
-from mcp_memory.compaction.housekeeping import Housekeeper
-from mcp_memory.compaction.job_builder import JobBuilder
+from mcp_memory.compaction.job_builder import Housekeeper, JobBuilder
 from mcp_memory.compaction.planner_view import PendingWork, PlannerView, VersionMark, WorkLeft
 from mcp_memory.compaction.requests import EditTopicRequest
 from mcp_memory.compaction.rounds import CompactionRounds, FallbackPages, PageRefresh, StaleFlags

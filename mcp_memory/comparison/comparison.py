@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from mcp_memory.comparison.change_words import OPPOSITES, SWITCHES
 from mcp_memory.comparison.other_value import NoteText, find_contradiction
 from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.comparison.sentence import are_apart, differ_within, parse_statement
+from mcp_memory.comparison.values import OPPOSITES, SWITCHES
 from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
 from mcp_memory.text.language.terms import are_two, content_words, jaccard, words
 

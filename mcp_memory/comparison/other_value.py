@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mcp_memory.comparison.change_words import CHANGE_VERB, EVENT, EXCEPT, TENTATIVE, WEAK, Rejection
 from mcp_memory.comparison.same_form import Contradiction, same_form, switched, word_keys
 from mcp_memory.comparison.sentence import (
     ParsedSentence,
@@ -18,7 +17,21 @@ from mcp_memory.comparison.sentence import (
     is_modified,
     parse_statement,
 )
-from mcp_memory.comparison.values import COUNTED, MEASURED, WITH_UNIT, Token, common_keys, is_same, tokens
+from mcp_memory.comparison.values import (
+    CHANGE_VERB,
+    COUNTED,
+    EVENT,
+    EXCEPT,
+    MEASURED,
+    TENTATIVE,
+    WEAK,
+    WITH_UNIT,
+    Rejection,
+    Token,
+    common_keys,
+    is_same,
+    tokens,
+)
 from mcp_memory.text.language.terms import terms
 
 CLIP_CHARS = 80

@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mcp_memory.comparison.change_words import SWITCHES
 from mcp_memory.comparison.sentence import ParsedSentence
-from mcp_memory.comparison.values import MEASURED, Token, common_keys
+from mcp_memory.comparison.values import MEASURED, SWITCHES, Token, common_keys
 
 MOST_DROPPED = 3
 """The most words of the older sentence that a newer one without further words leaves out."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from mcp_memory.comparison.change_words import (
+from mcp_memory.comparison.values import (
     BEFORE_NAME,
     BOUNDS,
     CHANGE_VERB,
@@ -15,19 +15,23 @@ from mcp_memory.comparison.change_words import (
     ENVIRONMENTS,
     EVENT,
     HEAD_ENDS,
+    MEASURED,
     OPPOSITES,
     ORDINALS,
     PARTICIPLE,
     REPORTED,
     STATES,
     TURNED_DOWN,
+    WITH_UNIT,
     Rejection,
+    Token,
+    is_same,
     normal,
     rejections,
+    tokens,
     when_spans,
     words_of_change,
 )
-from mcp_memory.comparison.values import MEASURED, WITH_UNIT, Token, is_same, tokens
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import are_two
 

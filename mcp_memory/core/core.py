@@ -30,8 +30,7 @@ from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.moments.action_advice import ActionAdvisor
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.runs.journaled_runs import JournaledRuns
-from mcp_memory.runtime.health import Finding, Health
-from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.health import Finding, Health, IdleDetector
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import filters_for
 from mcp_memory.search.note_lookup import NearNotes, NoteLookup

@@ -46,8 +46,7 @@ from mcp_memory.recall.remarks.announcements import Announcements
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runs.journal import RunJournal
 from mcp_memory.runs.journaled_runs import JournaledRuns
-from mcp_memory.runtime.health import Health
-from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.health import Health, IdleDetector
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.runtime.private_files import failed, make_private, sync_folder

@@ -12,8 +12,7 @@ from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.reconciler import Reconciler, ReconcileResult
 from mcp_memory.indexing.watcher import SweepResult
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.runtime.health import Health
-from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.health import Health, IdleDetector
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.vault.config import TRANSCRIPTS

@@ -191,7 +191,7 @@ class EngineSession:
         switch_off()
         from anyio.from_thread import start_blocking_portal
 
-        from mcp_memory.engine.factory import open_engine
+        from mcp_memory.engine.engine import open_engine
         from mcp_memory.topics.config import TopicsConfig
 
         config = engine_config(self._settings)

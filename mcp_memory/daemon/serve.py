@@ -96,7 +96,7 @@ async def _serve(
     from mcp_memory.daemon.connections import ConnectionLimits, connections_that_fit
     from mcp_memory.daemon.engine_client import engine_config
     from mcp_memory.daemon.runtime_files import RuntimeFiles
-    from mcp_memory.engine.factory import open_engine
+    from mcp_memory.engine.engine import open_engine
     from mcp_memory.runtime.threads import in_thread
     from mcp_memory.server.app import asgi_app, build_server, preload
     from mcp_memory.server.http_guard import HttpGuardConfig

@@ -17,7 +17,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.indexing.stated_texts import LONG_AGO, Contrary, StatedText, StatedTexts
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, PrivateMarks
-from mcp_memory.runtime.idle_detector import give_way
+from mcp_memory.runtime.health import give_way
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.succession.chains import Chains
 

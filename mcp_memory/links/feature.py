@@ -1,20 +1,99 @@
 """Follows links between notes, and repairs those that lead nowhere."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any
 
 from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import TargetRequest
 from mcp_memory.core.serializers import Payload
+from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import AfterQuiet, Job
 from mcp_memory.links.linter import LINT_S, Linter
-from mcp_memory.links.note_graph import NoteGraph
-from mcp_memory.models import NotePath
+from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.escape_invisible import visible_in
+from mcp_memory.text.markdown.note_links import ResolvedLink
 from mcp_memory.vault.journals.change_journal import DISK, ChangeKind
+
+MOST_SHOWN = 50
+"""The most backlinks of a note that are shown."""
+MOST_NEIGHBOURS = 500
+MOST_HOPS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A step from a note to the next, along the link or against it."""
+
+    type: str
+    is_back: bool
+    to: NotePath
+
+
+class NoteGraph:
+    """A view of the links in the index, for worker threads."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def describe(self, path: NotePath, depth: int) -> dict[str, Any]:
+        """Describe a note's links in both directions; with a `depth` of two or more, also the notes within that number
+        of hops, and the way there."""
+        links = self._index.links_from(path)
+        back, count = self._index.links_to(path, MOST_SHOWN)
+        types = Counter(one.link.type for one in back)
+        found = list(self._neighbours(path, min(depth, MOST_HOPS))) if depth > 1 else []
+        return {
+            "note": self._facts(path),
+            "links": [_facts(one) | {"to": list(map(self._facts, one.targets))} for one in links],
+            "backlinks": [_facts(one) | {"from": self._facts(one.source)} for one in back],
+            "count": count,
+            "types": dict(types),
+            "neighbours": [self._facts(hops[-1].to) | {"by": list(map(_hop_facts, hops))} for hops in found],
+        }
+
+    def _neighbours(self, start: NotePath, depth: int) -> Iterator[tuple[Hop, ...]]:
+        """Yield the shortest way to each note that isn't directly linked, nearest first."""
+        seen, ways, found = {start}, list[tuple[Hop, ...]]([()]), 0
+        for at in range(depth):
+            further = list[tuple[Hop, ...]]()
+            for way in ways:
+                if way and self._is_made(way[-1].to):
+                    continue  # a page links to all its notes, and would connect everything
+                for hop in self._hops(way[-1].to if way else start):
+                    if hop.to not in seen and found < MOST_NEIGHBOURS:
+                        seen.add(hop.to)
+                        further.append((*way, hop))
+                        found += at > 0
+            ways = further
+            yield from ways if at else ()
+
+    def _hops(self, path: NotePath) -> Iterator[Hop]:
+        for one in self._index.links_from(path):
+            if len(one.targets) == 1:
+                yield Hop(one.link.type, is_back=False, to=one.targets[0])
+        for one in self._index.links_to(path, MOST_SHOWN)[0]:
+            yield Hop(one.link.type, is_back=True, to=one.source)
+
+    def _is_made(self, path: NotePath) -> bool:
+        note = self._index.note(path)
+        return note is not None and note.state is NoteState.SUMMARY
+
+    def _facts(self, path: NotePath) -> dict[str, Any]:
+        note: NoteRecord | None = self._index.note(path)
+        return {"id": note.id, "path": path, "title": note.title, "state": note.state} if note else {"path": path}
+
+
+def _facts(one: ResolvedLink) -> dict[str, Any]:
+    return {"line": one.link.line, "type": one.link.type, "target": one.link.target}
+
+
+def _hop_facts(hop: Hop) -> dict[str, Any]:
+    return {"type": hop.type, "back": hop.is_back, "path": hop.to}
 
 
 @dataclass(frozen=True, slots=True)

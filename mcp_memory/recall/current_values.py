@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from mcp_memory.comparison.change_words import HISTORY
 from mcp_memory.comparison.other_value import clipped
+from mcp_memory.comparison.values import HISTORY
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Conflict, Filters, NoteId, NotePath, Passage

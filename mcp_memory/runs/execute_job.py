@@ -22,7 +22,7 @@ from mcp_memory.runs.journal import (
     Step,
     WriteStep,
 )
-from mcp_memory.runtime.idle_detector import give_way
+from mcp_memory.runtime.health import give_way
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect
 from mcp_memory.topics.page import PAGE, is_topic_name, with_related_section, without_stale_flag

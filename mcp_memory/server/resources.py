@@ -11,7 +11,7 @@ from urllib.parse import quote
 from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError
 
-from mcp_memory.compaction.topic_payloads import note_payload
+from mcp_memory.compaction.feature import note_payload
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.handlers.session_handlers import FLUSH
 from mcp_memory.errors import McpMemoryError

@@ -17,8 +17,7 @@ from mcp_memory.runtime.atomic_rename import KernelRenames, move_free, sync
 from mcp_memory.runtime.private_files import naming_the_cause, reason
 from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
 from mcp_memory.storage.folders import DurableFolders, opened_file, opened_folder, opened_root, regular_stat, twin
-from mcp_memory.storage.fs_capabilities import missing_guarantees
-from mcp_memory.storage.leftovers import LeftoverSweep, sweep
+from mcp_memory.storage.leftovers import LeftoverSweep, missing_guarantees, sweep
 from mcp_memory.storage.listing import file_stat, list_notes, read_ignore, read_stable, unsettled
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.path_rules import already_exists, is_note, split, validate_existing, validate_new

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mcp_memory.runtime.idle_detector import give_way
+from mcp_memory.runtime.health import give_way
 from mcp_memory.summarizers.base import SummarySource
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.facts import FactKind, facts

@@ -15,9 +15,8 @@ from typing import Self
 import numpy as np
 
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.topics.cluster import BLOCK, Matrix, clusters, total, unit
+from mcp_memory.topics.cluster import BLOCK, Matrix, clusters, have_in_common, topic_vectors, total, unit
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.likeness import have_in_common, topic_vectors
 from mcp_memory.topics.page import FRESH, age_key, upwards
 
 OF_OTHER_SUBJECTS = 2.0

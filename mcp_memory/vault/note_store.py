@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import Etag, FileStat, NotePath, NoteRecord, NoteState, Problem
-from mcp_memory.runtime.idle_detector import give_way
+from mcp_memory.runtime.health import give_way
 from mcp_memory.storage.base import Blob, Listing, StorageBackend
 from mcp_memory.text.chunking.chunker import MAX_CHARS
 from mcp_memory.text.markdown import logs

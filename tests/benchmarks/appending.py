@@ -12,7 +12,7 @@ from unittest.mock import patch
 import anyio
 
 from mcp_memory.daemon.serve import SWITCH_S
-from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.engine import open_engine
 from mcp_memory.models import Contradicted
 from mcp_memory.search.note_lookup import NearNotes
 from tests.benchmarks.calls import WARM_UP, timed

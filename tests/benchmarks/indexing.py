@@ -12,7 +12,7 @@ import anyio
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.engine import open_engine
 from mcp_memory.models import NotePath
 from tests.benchmarks.calls import timed
 from tests.benchmarks.corpus import Corpus

@@ -22,7 +22,7 @@ from mcp_memory.client.credentials import Credentials
 from mcp_memory.core.core import EngineConfig
 from mcp_memory.daemon.engine_client import engine_config
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.engine import open_engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.indexing import rebuild
 from mcp_memory.settings.settings import Settings, load

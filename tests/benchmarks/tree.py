@@ -21,7 +21,7 @@ import anyio
 import numpy as np
 
 from mcp_memory.core.core import EngineConfig
-from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.engine import open_engine
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.conversation.conversation_chunks import chunk_conversation
 from mcp_memory.text.conversation.messages import read_turns

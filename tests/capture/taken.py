@@ -16,8 +16,7 @@ from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.jobs.job import JobsConfig
 from mcp_memory.jobs.scheduler import Scheduler
 from mcp_memory.projects.projects import Projects
-from mcp_memory.runtime.health import Health
-from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.health import Health, IdleDetector
 from mcp_memory.vault.config import TRANSCRIPTS
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.hooks.transcript_answers import COMPACTION
+from mcp_memory.hooks.hook_answer import COMPACTION
 from tests.clients.agents import Agent, claude_code, codex, find_in_claude, first_request, patient, wire
 from tests.clients.machine import Machine
 from tests.clients.programs import Programs

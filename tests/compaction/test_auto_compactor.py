@@ -14,7 +14,7 @@ import pytest
 from mcp_memory.compaction import auto_compactor
 from mcp_memory.jobs import scheduler
 from mcp_memory.runs.job_runner import RunLock
-from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.health import IdleDetector
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.topics.page import PAGE
 from tests.support.keyword_engine import KeywordEngine

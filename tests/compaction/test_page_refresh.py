@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_memory.compaction import housekeeping
+from mcp_memory.compaction import job_builder
 from mcp_memory.models import Outcome
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
@@ -287,7 +287,7 @@ async def test_the_notes_of_a_topic_whose_name_fits_are_not_read_for_another_one
         read.append(name)
         return False
 
-    monkeypatch.setattr(housekeeping, "_has_foreign_word", reading)
+    monkeypatch.setattr(job_builder, "_has_foreign_word", reading)
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         assert (await engine.compact()).done and topic_of(toy_world, "green-tea")

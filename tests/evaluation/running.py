@@ -14,8 +14,7 @@ import anyio
 
 from mcp_memory.core.core import EngineConfig
 from mcp_memory.core.requests import Mode
-from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.engine import Engine, open_engine
 from mcp_memory.errors import InvalidInput
 from mcp_memory.library.answers import search_result
 from mcp_memory.runtime.private_files import naming_the_cause

@@ -15,9 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.hooks.deadline import Deadline
-from mcp_memory.hooks.hook_answer import EVENTS
+from mcp_memory.hooks.hook_answer import COMPACTION, EVENTS, TAKES_COMPACTION
 from mcp_memory.hooks.hook_command import hook
-from mcp_memory.hooks.transcript_answers import COMPACTION, TAKES_COMPACTION
 from tests.daemon.place import RUN_S, Place
 from tests.hooks.client import EVENT_NAMES, PATIENT, Session, logged
 from tests.support.world import more

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from mcp_memory.hooks.hook_answer import COMPACTION
 from mcp_memory.hooks.hook_command import budget_ms
-from mcp_memory.hooks.transcript_answers import COMPACTION
 from mcp_memory.settings.raw_settings import BUSY_PROMPT_MS, PROMPT_MS
 from tests.daemon.place import Place
 from tests.hooks.client import Session, log_of

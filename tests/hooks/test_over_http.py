@@ -15,8 +15,8 @@ import pytest
 from mcp_memory.client.connection import Address
 from mcp_memory.core.project_finder import ProjectFinder
 from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.hooks.hook_answer import COMPACTION
 from mcp_memory.hooks.hook_command import FACTS, WITHIN_MS
-from mcp_memory.hooks.transcript_answers import COMPACTION
 from mcp_memory.projects.projects import Projects
 from mcp_memory.runtime.threads import in_thread
 from tests.daemon.place import Place, Running

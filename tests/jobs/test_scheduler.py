@@ -19,7 +19,7 @@ from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.jobs import scheduler as module
 from mcp_memory.jobs.job import Daily, Every, Job, JobReport, JobsConfig, JobTurn, Timing
 from mcp_memory.jobs.scheduler import Scheduler
-from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.health import IdleDetector
 from tests.support.world import eventually
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.index import INDEXES
-from mcp_memory.links.note_graph import MOST_SHOWN, NoteGraph
+from mcp_memory.links.feature import MOST_SHOWN, NoteGraph
 from mcp_memory.models import NotePath, NoteState
 from tests.support.index_contract import Upsert, linking, start
 

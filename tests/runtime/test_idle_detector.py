@@ -7,15 +7,15 @@ from contextlib import nullcontext
 
 import pytest
 
-from mcp_memory.runtime import idle_detector
-from mcp_memory.runtime.idle_detector import IdleDetector, give_way
+from mcp_memory.runtime import health
+from mcp_memory.runtime.health import IdleDetector, give_way
 
 
 @pytest.mark.parametrize("is_job", [True, False])
 def test_a_job_waits_for_the_end_of_a_call_and_other_work_does_not(
     is_job: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idle_detector, "GIVE_WAY_S", 60.0)
+    monkeypatch.setattr(health, "GIVE_WAY_S", 60.0)
     detector, asked, done = IdleDetector(), threading.Event(), list[str]()
     wait = detector.wait_until_idle
 
@@ -53,8 +53,8 @@ def test_a_job_goes_on_beside_calls_that_never_end() -> None:
 
 def test_between_two_waits_a_job_works_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now, waits = 0.0, list[float]()
-    monkeypatch.setattr(idle_detector, "monotonic", lambda: now)
-    monkeypatch.setattr(idle_detector, "_gave_way", threading.local())
+    monkeypatch.setattr(health, "monotonic", lambda: now)
+    monkeypatch.setattr(health, "_gave_way", threading.local())
     detector = IdleDetector()
     monkeypatch.setattr(detector, "wait_until_idle", waits.append)
     with detector.behind():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.core.core import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.engine import open_engine
 from mcp_memory.runtime.local_timezone import LocalTimezone
 from tests.support.world import World, python
 

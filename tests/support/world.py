@@ -17,7 +17,7 @@ import anyio
 
 from mcp_memory.core.core import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.engine import open_engine
 from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.models import NoteRecord, NoteState
 from mcp_memory.storage.filesystem import FilesystemBackend

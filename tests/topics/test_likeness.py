@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.text.language.subjects import shared_subject, subject_of
-from mcp_memory.topics.cluster import Matrix
+from mcp_memory.topics.cluster import Matrix, have_in_common, topic_vectors
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.likeness import have_in_common, topic_vectors
 from mcp_memory.topics.plan import PlanNote, plan
 
 CONFIG = TopicsConfig()
@@ -122,7 +121,7 @@ def test_a_note_of_another_subject_joins_only_what_is_twice_as_near() -> None:
 
 def test_the_vectors_are_the_same_in_every_process() -> None:
     code = (
-        "import numpy as np; from mcp_memory.topics.likeness import topic_vectors as made;"
+        "import numpy as np; from mcp_memory.topics.cluster import topic_vectors as made;"
         "print(made(np.eye(3, dtype=np.float32), [''] * 3, ['red green blue tea', 'x y z', '']).tobytes().hex())"
     )
     run = [sys.executable, "-c", code]

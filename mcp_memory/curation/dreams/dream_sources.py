@@ -22,7 +22,7 @@ from mcp_memory.curation.dreams.recurrence import (
 )
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import Filters, NoteRecord, NoteState, is_channel
-from mcp_memory.runtime.idle_detector import give_way
+from mcp_memory.runtime.health import give_way
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted

@@ -13,9 +13,18 @@ from mcp_memory.core.core import Core
 from mcp_memory.core.serializers import ACCEPT, DROP, EDIT, ReviewItem
 from mcp_memory.curation.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
-from mcp_memory.curation.dreams.dream_page import PageLine, link_to, read_page, with_box, with_proposals, without
+from mcp_memory.curation.dreams.dream_page import (
+    Demotion,
+    PageLine,
+    content_and_kind,
+    find_demotions,
+    link_to,
+    read_page,
+    with_box,
+    with_proposals,
+    without,
+)
 from mcp_memory.curation.dreams.dream_sources import DreamSources
-from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind, find_demotions
 from mcp_memory.curation.dreams.recurrence import Recurrence
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Receipt

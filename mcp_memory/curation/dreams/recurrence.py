@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mcp_memory.comparison.comparison import SAME_IN_REVIEW, Comparison, Cosine, say_the_same
 from mcp_memory.comparison.other_value import NoteText
-from mcp_memory.runtime.idle_detector import give_way
+from mcp_memory.runtime.health import give_way
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.language.terms import content_words

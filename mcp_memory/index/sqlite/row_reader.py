@@ -14,7 +14,7 @@ from mcp_memory.index.sqlite.note_filter import condition
 from mcp_memory.index.sqlite.row_codec import decode_chunk, decode_note
 from mcp_memory.index.sqlite.schema import FIRST_PHRASE, MAX_CHUNKS, ORDER, ORDINAL_BITS, Tables
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage
-from mcp_memory.runtime.idle_detector import give_way
+from mcp_memory.runtime.health import give_way
 
 _IN_BATCH = 500
 

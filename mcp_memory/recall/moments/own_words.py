@@ -15,7 +15,7 @@ from typing import NamedTuple
 from mcp_memory.capture.readers.message import Role
 from mcp_memory.capture.session_reader import SessionTail
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
-from mcp_memory.comparison.change_words import EXCEPT
+from mcp_memory.comparison.values import EXCEPT
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Passage
 from mcp_memory.recall.moments.persons_orders import is_curated

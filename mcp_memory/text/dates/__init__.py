@@ -1,6 +1,6 @@
 """Dates: in ISO 8601 here, in words in `spoken` (a whole phrase), `due` (within a text) and `periods` (weeks, months).
 
-Only `parser` asks `dateparser`. The others have what it misreads, in English, German, French and Spanish.
+Only `parse_phrase` asks `dateparser`. The others have what it misreads, in English, German, French and Spanish.
 """
 
 from datetime import UTC, date, datetime, time, tzinfo

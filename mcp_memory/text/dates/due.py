@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
 from mcp_memory.text.dates import MONTHS, as_datetime
-from mcp_memory.text.dates.parser import parse_phrase
+from mcp_memory.text.dates.periods import parse_phrase
 
 MOST_CHARS = 2000
 """The most characters of a text that are read."""

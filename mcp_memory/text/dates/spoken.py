@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.dates.due import find_due
-from mcp_memory.text.dates.parser import Leans, parse_phrase
-from mcp_memory.text.dates.periods import find_period
+from mcp_memory.text.dates.periods import Leans, find_period, parse_phrase
 
 LANGUAGES = ["en", "de", "fr", "es"]
 MAX_CHARS = 60

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_memory.curation.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles
-from mcp_memory.curation.dreams.memory_budget import MOVE_OUT, find_demotions
+from mcp_memory.curation.dreams.dream_page import MOVE_OUT, find_demotions
 from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotFound, Refused, StorageFailed
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.vault.vault import Vault
