@@ -15,6 +15,20 @@ MONTHS = {
 }  # fmt: skip
 """English names in lower case, longest first."""
 
+_COUNTS = ("a an one ein einem einer eine un une una", "two zwei deux dos", "three drei trois tres",
+           "four vier quatre cuatro", "five fünf cinq cinco", "six sechs seis", "seven sieben sept siete",
+           "eight acht huit ocho", "nine neun neuf nueve", "ten zehn dix diez", "eleven elf",
+           "twelve zwölf")  # fmt: skip
+NUMBERS = {word: str(number) for number, words in enumerate(_COUNTS, 1) for word in words.split()}
+"""Number words in all languages, with the articles that mean one."""
+
+VAGUE_NUMBERS = {
+    **dict.fromkeys(("a couple of", "couple of", "a couple", "un par de"), "2"),
+    **dict.fromkeys(("a few", "few", "several", "ein paar", "einigen", "einige", "mehreren", "quelques", "plusieurs",
+                     "unos", "unas", "algunos", "algunas", "varios", "varias"), "3"),
+}  # fmt: skip
+"""Words for a few: `a few days ago`."""
+
 _EXAMPLE = "pass for example 2026-11-21 or 2026-11-21T10:00:00+01:00"
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
-from mcp_memory.text.dates import MONTHS, as_datetime
+from mcp_memory.text.dates import MONTHS, NUMBERS, as_datetime
 from mcp_memory.text.dates.periods import parse_phrase
 
 MOST_CHARS = 2000
@@ -39,10 +39,6 @@ _FOREIGN = {
     "months": "monaten monate monat mois meses mes",
 }  # fmt: skip
 _ENGLISH = {word: english for english, words in _FOREIGN.items() for word in words.split()}
-_COUNTS = ("a an one ein einem einer eine un une una", "two zwei deux dos", "three drei trois tres",
-           "four vier quatre cuatro", "five fünf cinq cinco", "six sechs seis", "seven sieben sept siete",
-           "eight acht huit ocho", "nine neun neuf nueve", "ten zehn dix diez")  # fmt: skip
-NUMBERS = {word: str(number) for number, words in enumerate(_COUNTS, 1) for word in words.split()}
 _IN = "in|dans|en|dentro de"
 _UNITS = "|".join(
     f"{unit[:-1]}s?|{'|'.join(_FOREIGN[unit].split())}" for unit in ("minutes", "hours", "days", "weeks", "months")

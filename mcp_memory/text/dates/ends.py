@@ -10,8 +10,8 @@ from enum import Enum, auto
 from functools import partial
 from typing import NamedTuple
 
-from mcp_memory.text.dates import MONTHS
-from mcp_memory.text.dates.due import COUNT, NUMBERS, WEEKDAYS, future_days, in_english
+from mcp_memory.text.dates import MONTHS, NUMBERS
+from mcp_memory.text.dates.due import COUNT, WEEKDAYS, future_days, in_english
 from mcp_memory.text.language.word_tables import has_cue
 
 _MAY_END = re.compile(

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from mcp_memory.errors import InvalidInput
+from mcp_memory.text.dates import NUMBERS, VAGUE_NUMBERS
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.dates.periods import Leans, find_period, parse_phrase
 
@@ -31,18 +32,7 @@ _WHICH = re.compile(
 )
 """Matches the words before a German weekday, as in `letzten Freitag`; dateparser knows them only before weeks and
 months."""
-_NUMBERS = {
-    word: str(number)
-    for number, words in {
-        2: "two zwei deux dos|a couple of|couple of|a couple|un par de", 4: "four vier quatre cuatro",
-        3: "three drei trois tres|a few|few|several|ein paar|einigen|einige|mehreren|quelques|plusieurs|unos|unas"
-        "|algunos|algunas|varios|varias",
-        5: "five fünf cinq cinco", 6: "six sechs seis", 7: "seven sieben sept siete", 8: "eight acht huit ocho",
-        9: "nine neun neuf nueve", 10: "ten zehn dix diez",
-    }.items()
-    for word in (*words.partition("|")[0].split(), *filter(None, words.partition("|")[2].split("|")))
-}  # fmt: skip
-"""Number words. Vague words mean three: `a few days ago`."""
+_NUMBERS = {word: number for word, number in (NUMBERS | VAGUE_NUMBERS).items() if number != "1"}
 _UNIT = (
     r"(?:minute[sn]?|minutos?|hours?|stunden?|heures?|horas?|days?|tage?n?|jours?|días?|weeks?|wochen?|semaines?|semanas?"
     r"|months?|monate?n?|mois|mes(?:es)?|years?|jahre?n?|ans?|années?|años?)"

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from mcp_memory.text.dates import MONTHS
+from mcp_memory.text.dates import MONTHS, NUMBERS, VAGUE_NUMBERS
 from mcp_memory.text.dates.due import WEEKDAYS
 from mcp_memory.text.dates.periods import find_period
 
@@ -70,18 +70,7 @@ _Read = Callable[["re.Match[str]", _Context], list[DateRange]]
 _VERBS = frozenset(("may", "march", "mar"))
 """Words that are months only with a year if they are in lower case."""
 
-_NUMBER_WORDS = {
-    word: number
-    for number, words in enumerate(
-        (
-            "a|an|one", "two|couple of|a couple of", "three|few|a few|several", "four", "five", "six", "seven", "eight",
-            "nine", "ten", "eleven", "twelve",
-        ),
-        start=1,
-    )
-    for word in words.split("|")
-}  # fmt: skip
-_INEXACT = frozenset(("few", "a few", "several", "couple of", "a couple of"))
+_NUMBER_WORDS = NUMBERS | VAGUE_NUMBERS
 
 _MONTH = rf"(?P<month>{'|'.join(MONTHS)})\b\.?"
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})(?![\w\-/:%]|[.,][0-9])"
@@ -173,7 +162,7 @@ def _weekday(match: re.Match[str], context: _Context) -> list[DateRange]:
 def _ago(match: re.Match[str], context: _Context) -> list[DateRange]:
     """Parse an age: `3 days ago` is that day, `2 weeks ago` the week around it; months and years are whole."""
     amount, today = _amount(match), context.today
-    slack = 1 if _normalized(match["amount"]) in _INEXACT else 0
+    slack = 1 if _normalized(match["amount"]) in VAGUE_NUMBERS else 0
     match match["unit"].lower():
         case "day":
             return _days(today - timedelta(days=amount + 2 * slack), 3 * slack)
@@ -252,7 +241,7 @@ def _normalized(text: str) -> str:
 
 def _amount(match: re.Match[str]) -> int:
     words = _normalized(match["amount"])
-    return int(words) if words.isdigit() else _NUMBER_WORDS[words]
+    return int(_NUMBER_WORDS.get(words, words))
 
 
 def _in_years(context: _Context, month: str, build: Callable[[int], DateRange]) -> list[DateRange]:
