@@ -226,14 +226,16 @@ class CandidateIngest:
         return outcome
 
     async def _nearest_unless_known(
-        self, candidate: Candidate, captured: CapturedMessages, rejected: Sequence[RejectedCandidate]
-    ) -> list[NearPassage] | None:
-        """Return the nearest passages; None if one says the same, or you rejected it."""
+        self, candidate: Candidate, captured: CapturedMessages, rejected: Sequence[RejectedCandidate],
+        *, counts_waiting: bool = True,
+    ) -> list[NearPassage] | None:  # fmt: skip
+        """Return the nearest passages; None if one says the same (with `counts_waiting` a proposal, too), or you
+        rejected it."""
         if any(one.rules_out(candidate) for one in rejected):
             return None
         found = await self._near_notes.nearest(candidate.text, project=captured.project)
         near = [one for one in found if one.passage.note.path != captured.file]  # a log contains its statements
-        for one in near:
+        for one in (one for one in near if counts_waiting or not one.is_waiting):
             if one.compare(candidate.text).says_the_same or same_lesson(candidate.text, one.passage.chunk.text.strip()):
                 return None
         return near
@@ -259,8 +261,7 @@ class CandidateIngest:
             "speaker": candidate.speaker,
             "score": candidate.score,
         }
-        if candidate.voice is not Voice.UNSURE:
-            more["voice"] = candidate.voice.value
+        more |= {"voice": candidate.voice.value} if candidate.voice is not Voice.UNSURE else {}
         if others := [str(stated.id) for stated, _ in contrary if replaced is None or stated is not replaced[0]]:
             more["contradicts"] = [*others]
         return Draft(
@@ -281,8 +282,9 @@ class CandidateIngest:
         )
 
     async def is_known(self, candidate: Candidate, captured: CapturedMessages) -> bool:
-        """Return whether memory says the same, or you rejected the candidate."""
-        return await self._nearest_unless_known(candidate, captured, await self._rejected()) is None
+        """Return whether memory says the same, or you rejected the candidate. What only waits is in no answer."""
+        known = partial(self._nearest_unless_known, candidate, captured, await self._rejected())
+        return await known(counts_waiting=not candidate.outright) is None
 
     async def _rejected(self) -> Sequence[RejectedCandidate]:
         look = partial(rejected_candidates, self._log, self._index, self._vault)
@@ -293,5 +295,5 @@ class CandidateIngest:
         return not self._config.auto_accept or is_past(candidate, (), self._clock())
 
     async def record(self, note_id: NoteId, outcome: CandidateOutcome, captured: CapturedMessages) -> None:
-        session, at = captured.session, self._clock().timestamp()
-        await in_thread(self._log.record, note_id, outcome, session, at, deadline_s=10, what="noting it")
+        at = self._clock().timestamp()
+        await in_thread(self._log.record, note_id, outcome, captured.session, at, deadline_s=10, what="noting it")

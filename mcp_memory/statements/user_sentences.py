@@ -6,10 +6,10 @@ If in doubt, a sentence is skipped, since the user's words are stored without re
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from mcp_memory.statements.language import introduces
-from mcp_memory.text.conversation.own_words import MASK, masked, own_words, pasted_from
+from mcp_memory.text.conversation.own_words import MASK, handed_from, masked, own_words, pasted_from
 from mcp_memory.text.conversation.relayed_words import asks_whether_it_is_true, relays
 
 MAX_CHARS = 4000
@@ -23,13 +23,15 @@ MAX_SENTENCE_CHARS = 600
 class UserSentence:
     """A sentence. `text` is verbatim; `view` has the same length, in lower case, with quotations and code masked.
     `may_be_pasted`: the sentence follows the apparent start of a page, or is in a line that relays another person's
-    words. `line` is the index of its line among your own lines of the message."""
+    words. `is_below_heading`: only because of a heading or a colon. `line` is the index of its line among your own
+    lines of the message."""
 
     text: str
     view: str
     is_question: bool
     may_be_pasted: bool = False
     line: int = 0
+    is_below_heading: bool = False
 
     @property
     def unquoted(self) -> str:
@@ -52,7 +54,7 @@ def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[Us
     message = message[:MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n")
     kept = own_words(message)
     view = masked(kept)
-    pasted_at = pasted_from(message, kept)
+    pasted_at, handed_at = pasted_from(message, kept), handed_from(message, kept)
     found: list[UserSentence] = []
     above: int | None = None
     relayed_to = 0
@@ -60,7 +62,8 @@ def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[Us
         seen = _with_thumbs_as_words(view[start:end])
         if stops_at(seen):
             if message[end:].lstrip().startswith(">"):
-                pasted_at = min(pasted_at, end)  # what is below the quotation may be yours, or the other author's
+                # What is below the quotation may be yours, or the other author's.
+                pasted_at = handed_at = min(pasted_at, end)
                 continue
             # A quotation in this sentence is masked already; the words after its colon aren't the user's either.
             break
@@ -74,7 +77,8 @@ def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[Us
             line = message.count("\n", 0, start + begin)
             above = line if above is None else above
             may_be_pasted = start >= pasted_at or start < relayed_to
-            found.append(UserSentence(text, text_view, is_question, may_be_pasted, line - above))
+            is_below_heading = pasted_at <= start < handed_at and start >= relayed_to
+            found.append(UserSentence(text, text_view, is_question, may_be_pasted, line - above, is_below_heading))
     return _without_certainty(found)
 
 
@@ -86,7 +90,8 @@ def _with_thumbs_as_words(view: str) -> str:
 def _without_certainty(found: list[UserSentence]) -> list[UserSentence]:
     """Treat sentences as perhaps pasted if their line goes on to ask whether they are true."""
     asked = {one.line: at for at, one in enumerate(found) if one.is_question and asks_whether_it_is_true(one.view)}
-    return [replace(one, may_be_pasted=True) if at < asked.get(one.line, 0) else one for at, one in enumerate(found)]
+    doubted = partial(replace, may_be_pasted=True, is_below_heading=False)
+    return [doubted(one) if at < asked.get(one.line, 0) else one for at, one in enumerate(found)]
 
 
 def _sentences(view: str, text: str) -> Iterator[tuple[int, int]]:

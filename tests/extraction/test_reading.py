@@ -331,6 +331,46 @@ async def test_what_the_person_says_is_over_ends(sessions: Sessions, world: Worl
             assert (await found(engine, "flowers half price") == []) is is_over
 
 
+MEETING = b"".join([
+    line(1, "rules for the bakery app:\n\n- orders close at 17:30, never on Sundays\n- 60 req/min per shop"),
+    line(2, "Orders close at 17:30. Should vouchers last for a year?", role="assistant"),
+    line(3, "hmm no, 18 months. and refunds not in March anymore but in April. what does Bo say?\norders close at six"),
+])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "state"),
+    [
+        ("orders close at 17:30", "Orders of the bakery app close at 17:30.", NoteState.ACTIVE),
+        ("- 60 req/min per shop", "A shop may send 60 requests/min.", NoteState.ACTIVE),
+        ("hmm no, 18 months", "Vouchers of the bakery app last for 18 months.", NoteState.ACTIVE),
+        ("refunds not in March anymore but in April", "Refunds are in April (before: March).", NoteState.ACTIVE),
+        (["hmm no, 18 months", "Should vouchers last"], "Vouchers last for 18 months.", NoteState.ACTIVE),
+        ("orders close at 17:30, never on Sundays", "Orders close at 17:30 on Sundays.", NoteState.INBOX),
+        ("orders close at six", "Orders of the bakery app close at six.", NoteState.INBOX),
+    ],
+)
+async def test_a_persons_list_and_correction_count(
+    sessions: Sessions, quote: str | list[str], text: str, state: NoteState
+):
+    with reader() as model:
+        model.say({**PARCELS, "kind": "fact", "text": text, "quote": quote})
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine, MEETING)
+            assert text in [one.title for one in made(engine, state)]
+
+
+@pytest.mark.parametrize(("duty", "is_done"), [("The flyer goes out.", True), ("Ada orders flour.", False)])
+async def test_a_duty_ends_by_words_near_its_name(sessions: Sessions, duty: str, is_done: bool):
+    talk = line(1, "the flyer is ready.") + line(2, "Send it?", role="assistant") + line(3, "sent it, done.")
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            old = await engine.append(duty, kind="commitment", due="2026-11-27", project="app")
+            model.say({"do": "end", "of": old.id[-6:], "quote": "sent it, done"})
+            await finish(sessions, engine, talk)
+            assert (old.id not in [one.id for one in made(engine)]) is is_done
+
+
 async def test_a_statement_may_rest_on_several_messages(sessions: Sessions, world: World):
     talk = line(1, "the bakery closes at six.") + line(2, "ok", role="assistant") + line(3, "and opens at five.")
     with reader() as model:

@@ -14,7 +14,7 @@ from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown.inline_text import is_harmless
 
 LEAST_QUOTE_CHARS, MOST_QUOTE_CHARS, MOST_QUOTES = 4, 600, 5
-_PUNCTUATION = '.,;:!?¿¡…()"“”«»'
+_PUNCTUATION = '.,;:!?¿¡…()"“”«»-–•*+'
 LEAST_UNQUOTED = 0.5
 """The least share of a quotation's content words that the person neither put in quotation marks nor marked as code."""
 
@@ -62,7 +62,10 @@ class _PersonsMessage:
         for at in range(len(own) - len(wanted) + 1):
             if wanted and own[at : at + len(wanted)] == wanted:
                 touched = [sentence for _, sentence in self.words[at : at + len(wanted)]]
-                is_statement = not any(sentence.is_question or sentence.may_be_pasted for sentence in touched)
+                is_statement = not any(
+                    sentence.is_question or (sentence.may_be_pasted and not sentence.is_below_heading)
+                    for sentence in touched
+                )
                 unquoted = content_words(" ".join(sentence.unquoted.replace(MASK, " ") for sentence in touched))
                 if is_statement and coverage(content_words(quote), unquoted) >= LEAST_UNQUOTED:
                     return True
@@ -82,17 +85,31 @@ class SessionWords:
         """What the person and the agent said, without pasted texts and the output of tools."""
 
     def find(self, quotes: Sequence[str], agreed: str, *, is_lesson: bool) -> Quotations | None:
-        """Find all quotations, at least one. The first must be the person's own words; or the agent's, if the person
-        agreed to them right after it. Otherwise the agent's words support only a lesson, for review."""
-        found = [self._persons_quote(quote) for quote in quotes]
-        first, *others = found
-        if not all(map(_is_usable, quotes)) or None in others:
+        """Find all quotations, at least one. The first must be the person's own words, beside which the agent's are
+        left out; or the agent's, if the person agreed to them right after it. Otherwise the agent's words support only
+        a lesson, for review."""
+        if not all(map(_is_usable, quotes)):
             return None
-        if first is None:
-            return self._agents_quote(quotes[0], agreed, is_lesson=is_lesson) if len(quotes) == 1 else None
+        first, *others = quotes
+        quotes = [first, *(quote for quote in others if not self._is_agents(quote))]
+        found = [self._persons_quote(quote) for quote in quotes]
+        if found[0] is None:
+            return self._agents_quote(first, agreed, is_lesson=is_lesson) if len(quotes) == 1 else None
+        if None in found:
+            return None
         messages = tuple(one.message for one in found if one)
         is_certain = all(one.states(quote) for one, quote in zip(found, quotes, strict=True) if one)
         return Quotations(tuple(quotes), messages, Voice.SAID if is_certain else Voice.UNSURE, is_certain)
+
+    def before(self, message: TranscriptMessage) -> str:
+        """Return the text of a message and of the two before it."""
+        place = self._messages.index(message)
+        return "\n".join(one.turn.text for one in self._messages[max(0, place - 2) : place + 1])
+
+    def _is_agents(self, quote: str) -> bool:
+        return self._persons_quote(quote) is None and any(
+            plain(quote) in plain(message.turn.text) for message in self._messages if message.role is Role.ASSISTANT
+        )
 
     def _persons_quote(self, quote: str) -> _PersonsMessage | None:
         wanted = plain(quote)

@@ -15,7 +15,7 @@ from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.dates import MONTHS
 from mcp_memory.text.dates.due import in_english
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.language.denials import denies
+from mcp_memory.text.language.denials import DENIES, denies
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown.inline_text import is_harmless
@@ -26,13 +26,20 @@ MOST_TEXT_CHARS, MOST_WHEN_CHARS = 500, 80
 MOST_CHANGES = 8
 """The most older notes that one part of a session may replace or end."""
 LEAST_QUOTED, LEAST_SHARED = 0.25, 2
-"""The minimum share of a statement's content words in the quotations and the replaced note, or their number: the
-statement is about them."""
+"""The minimum share of a statement's content words in the quotations and the replaced note, or their number with
+figures: the statement is about them."""
 LEAST_SAID = 0.5
 """The minimum share of a statement's content words that were said in the session or stand in the notes shown with it.
 An abstractive summary takes two thirds of its words from the text (Narayan et al. 2018, table 2); dates that were
 resolved, and the words that join several sentences, are missing here, too."""
 _LINKS = re.compile(r"\]\(|\[\[|(?<!\w)#private", re.IGNORECASE)
+LEAST_DENIED = 0.66
+"""The minimum share of a denied clause's content words in a statement that asserts the same."""
+_CLAUSE_END = re.compile(r"[,;:.!?\n()]|\b(?:but|sondern|aber|mais|sino|pero)\b", re.IGNORECASE)
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")
+"""Matches what held before, as the instructions ask for it."""
+_PER = re.compile(r"(?<=\d )[a-z]+/[a-z]+\b")
+"""Matches a unit, such as `requests/min`."""
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WRITTEN_DATE = re.compile(
     r"\d{4}-\d\d-\d\d|(?:\b\d{1,2}(?:st|nd|rd|th)?\.? ?(?:to|until|and|-|–|al|au|und|y|et) ?)?"
@@ -130,7 +137,7 @@ class _Support:
             if evidence is None or (needs_note and of is None):
                 return None
             if verdict is Verdict.END:
-                return _end(evidence, of) if of else None
+                return self._end(evidence, of) if of else None
             text = _in_one_line(text_at(item, "text"))
             if not self._is_said(text, evidence, of):
                 return None
@@ -142,6 +149,15 @@ class _Support:
             verdict = verdict if is_certain else Verdict.PROPOSE
             return ReadStatement(verdict, kind, text, evidence, of, is_wide, until, due, when)
         return None
+
+    def _end(self, evidence: Quotations, of: ShownNote) -> ReadStatement | None:
+        """Return the end of a note, if a plain statement of the person names a word of the note. `sent it, done` may
+        name it in the words before."""
+        is_duty = of.kind == StatementKind.COMMITMENT
+        about = self._words.before(evidence.messages[0]) if is_duty else evidence.text
+        if not evidence.is_certain or not content_words(about) & content_words(of.text):
+            return None
+        return ReadStatement(Verdict.END, StatementKind.FACT, "", evidence, of)
 
     def _evidence(self, item: Mapping[str, Any], kind: StatementKind) -> Quotations | None:
         given = list_at(item, "quote") or [text_at(item, "quote")]
@@ -157,32 +173,28 @@ class _Support:
         if len(text) > MOST_TEXT_CHARS or not words or not is_harmless(text) or _LINKS.search(text):
             return False
         quoted, before = content_words(evidence.text), content_words(of.text if of else "")
-        is_about_them = coverage(words, quoted | before) >= LEAST_QUOTED or len(words & quoted) >= LEAST_SHARED
+        shared = content_words(text) & quoted
+        is_about_them = coverage(words, quoted | before) >= LEAST_QUOTED or len(shared) >= LEAST_SHARED
         if not is_about_them or not words & quoted:
             return False
         if coverage(words, content_words(self._names)) < LEAST_SAID:
             return False
-        names = [fact.key for fact in facts(text) if fact.kind is FactKind.IDENTIFIER and not fact.key[0].isdigit()]
-        numbers = _numbers(self._words.said) | _numbers(of.text if of else "") | self._years
+        named = _PER.sub(" ", text)
+        names = [fact.key for fact in facts(named) if fact.kind is FactKind.IDENTIFIER and not fact.key[0].isdigit()]
+        numbers = _numbers(f"{self._words.said}\n{evidence.text}") | _numbers(of.text if of else "") | self._years
         has_numbers = _numbers(_WRITTEN_DATE.sub(" ", in_english(text))) <= numbers
         return has_numbers and all(plain(name) in plain(self._names) for name in names)
 
 
-def _end(evidence: Quotations, of: ShownNote) -> ReadStatement | None:
-    """Return the end of a note, if a plain statement of the person names a word of the note."""
-    is_about_it = content_words(evidence.text) & content_words(of.text)
-    if not evidence.is_certain or not is_about_it:
-        return None
-    return ReadStatement(Verdict.END, StatementKind.FACT, "", evidence, of)
-
-
 def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
-    """Return whether a statement forbids or denies something if its quotations do, and otherwise only if the messages
-    around them or the replaced note do."""
-    if denies(evidence.text):
-        return denies(text)
-    around = [message.turn.text for message in evidence.messages]
-    return not denies(text) or any(map(denies, [*around, of.text if of else ""]))
+    """Return whether a statement asserts nothing that its quotations deny, and denies something only if they, the
+    messages around them or the replaced note do."""
+    if denies(text):
+        around = [message.turn.text for message in evidence.messages]
+        return any(map(denies, [evidence.text, *around, of.text if of else ""]))
+    asserted = content_words(_IN_PARENTHESES.sub(" ", text))
+    denied = [content_words(DENIES.sub(" ", clause)) for clause in _CLAUSE_END.split(evidence.text) if denies(clause)]
+    return not any(words and coverage(words, asserted) >= LEAST_DENIED for words in denied)
 
 
 def _numbers(text: str) -> set[str]:

@@ -51,7 +51,16 @@ def covered(text: str, cover: str) -> str:
 def pasted_from(message: str, typed: str) -> int:
     """Return the place where pasted text may begin. Openings in text that `typed` masks as foreign are skipped, since
     the person continues after such text."""
-    for opening in _OPENING.finditer(message):
+    return min(_first(_HEADING, message, typed), handed_from(message, typed))
+
+
+def handed_from(message: str, typed: str) -> int:
+    """Return the place from which a message has text after a question, or text that it says comes from elsewhere."""
+    return _first(_HANDING, message, typed)
+
+
+def _first(openings: re.Pattern[str], message: str, typed: str) -> int:
+    for opening in openings.finditer(message):
         if not typed[opening.start()].isspace() and not typed[opening.end()].isspace():
             return opening.end()
     return len(message)
@@ -71,8 +80,13 @@ def _without_handed_over(text: str) -> str:
     return text
 
 
-_OPENING = re.compile(
-    r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|[:?][*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)|"
+_HEADING = re.compile(
+    r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|:[*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)"
+)
+"""Matches a line that ends with a colon, and a paragraph that doesn't end like a sentence, such as a heading or `I
+fetched it and got`. People also type like that, so the rest waits for review, unless a language model reads it."""
+_HANDING = re.compile(
+    r"\?[*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)|"
     r"(?i:\b(?:i paste|pasted|sent (?:me|us|this|it|out|round|over)|forwarded|dropped (?:this|it)|wrote back|"
     r"wrote (?:to )?(?:me|us)|"
     r"(?:this|the|an?) (?:\w+ )?(?:mail|e-?mail|letter|memo|log)|geschickt|geschrieben|"
@@ -82,9 +96,7 @@ _OPENING = re.compile(
     r"from (?:the|our|their|his|her) [^\n]{0,30}\b(?:mail|letter|brochure|docs|ticket|contract))\b)"
     r"[^\n]{0,80}(?<![.!])[ \t]{0,20}\n\s*(?=\S)"
 )
-"""Matches the openings after which text may be pasted. An opening is a line that ends with a colon or a question mark,
-or is about something from elsewhere. A paragraph that doesn't end like a sentence is an opening, too, such as a heading
-or `I fetched it and got`. People also type like that, so the rest waits for review."""
+"""Matches a line that ends with a question mark or is about something from elsewhere."""
 
 _TIME = (
     r"\[?(?:[0-9]{1,4}[./-][0-9]{1,2}(?:[./-][0-9]{2,4})?,? )?"
