@@ -110,10 +110,6 @@ class CircuitBreakerEmbedder:
             self._asking.release()
 
 
-if TYPE_CHECKING:
-    from mcp_memory.models import Vectors
-
-
 class IdleUnloadEmbedder:
     """An `Embedder` around one that `reopen` opens again; thread-safe. Callers wait while it loads."""
 

@@ -34,7 +34,7 @@ _MEANINGS = {
 @flag("--orphans", help="With --check: also list notes without any link.")
 @flag("--yes", help="With --personal: don't ask.")
 @flag("--code", help="List the code that notes name; with --check, look at the repositories now.")
-@flag("--confirm", "is_right", help="With --code: confirm that NOTE matches the current code.")
+@flag("--confirm", help="With --code: confirm that NOTE matches the current code.")
 @note_options.project("With --code: this project's notes")
 @command_options
 def links(
@@ -59,9 +59,9 @@ def links(
     mcp-memory links --code --check
     mcp-memory links --code KABTV4 --confirm"""
     words = " ".join(note)
-    _refuse_ignored(words, depth=depth, check=check, repair=repair, code=code, **options)
+    _refuse_ignored(words, depth, {**options, "check": check, "repair": repair, "code": code})
     if code:
-        _show_code(cli, words, check=check, confirm=options["is_right"], project=options["project"])
+        _show_code(cli, words, check=check, confirm=options["confirm"], project=options["project"])
     elif check or repair:
         _show_faults(cli, repair=repair, personal=options["personal"], orphans=options["orphans"], yes=options["yes"])
     elif not words:
@@ -71,29 +71,23 @@ def links(
         cli.show(answer, _drawn(answer))
 
 
-def _refuse_ignored(
-    words: str, *, depth: int, check: bool, repair: bool, code: bool, is_right: bool, personal: bool, orphans: bool,
-    yes: bool, project: str | None,
-) -> None:  # fmt: skip
+_NEEDS = {"confirm": "code", "personal": "repair", "yes": "repair", "orphans": "check", "project": "code"}
+"""Maps an option to the option without which it would be ignored."""
+
+
+def _refuse_ignored(words: str, depth: int, given: Mapping[str, Any]) -> None:
     """Raise InvalidInput for an option that would be ignored."""
-    of_all = (check or repair) and not code
-    mistakes = (
-        (is_right and not code, "--confirm needs --code", "mcp-memory links --code NOTE --confirm"),
-        (
-            code and repair,
-            "--code can't be combined with --repair",
-            "pass only one option: --repair repairs links between notes",
-        ),
-        (personal and not repair, "--personal says where to repair", "mcp-memory links --repair --personal"),
-        (yes and not repair, "--yes needs --repair", "mcp-memory links --repair --personal --yes"),
-        (orphans and not of_all, "--orphans needs --check", "mcp-memory links --check --orphans"),
-        (project and not code, "--project needs --code", "mcp-memory links --code --project NAME"),
-        (depth > 1 and (of_all or code), "--depth is for the links of a note", "mcp-memory links NOTE --depth 2"),
-        (words and of_all, "a note can't be combined with --check or --repair", "they check all notes: omit the note"),
-    )
-    for is_made, what, hint in mistakes:
-        if is_made:
-            raise InvalidInput(what, hint=hint)
+    code, of_all = given["code"], given["check"] or given["repair"]
+    for option, needed in _NEEDS.items():
+        is_met = of_all and not code if option == "orphans" else given[needed]
+        if given[option] and not is_met:
+            raise InvalidInput(f"--{option} needs --{needed}", hint=f"mcp-memory links --{needed} --{option}")
+    if code and given["repair"]:
+        raise InvalidInput("--code can't be combined with --repair", hint="--repair repairs links between notes")
+    if depth > 1 and (of_all or code):
+        raise InvalidInput("--depth is for the links of a note", hint="mcp-memory links NOTE --depth 2")
+    if words and of_all and not code:
+        raise InvalidInput("a note can't be combined with --check or --repair", hint="they check all notes: omit it")
 
 
 def _show_faults(cli: CommandContext, *, repair: bool, personal: bool, orphans: bool, yes: bool) -> None:
