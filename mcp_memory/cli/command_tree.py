@@ -109,7 +109,7 @@ _GROUPS = {
         "stop": ("daemon.running:stop", "Stop the daemon"),
         "restart": ("daemon.running:restart", "Restart the daemon with the current configuration"),
         "serve": ("daemon.running:serve", "Serve the vault in the foreground"),
-        "jobs": ("daemon.jobs:jobs", "List, run and pause background jobs"),
+        "jobs": ("daemon.admin:jobs", "List, run and pause background jobs"),
         "config": ("daemon.admin:config", "Show the configuration, and where it is"),
     },
 }

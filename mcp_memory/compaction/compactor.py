@@ -11,9 +11,8 @@ from functools import partial
 
 from mcp_memory.compaction.job_builder import Housekeeper, JobBuilder
 from mcp_memory.compaction.planner_view import PendingWork, PlannerView, VersionMark, WorkLeft
-from mcp_memory.compaction.requests import EditTopicRequest
 from mcp_memory.compaction.rounds import CompactionRounds, FallbackPages, PageRefresh, StaleFlags
-from mcp_memory.compaction.topic_edits import TopicEditor
+from mcp_memory.compaction.topic_edits import EditTopicRequest, TopicEditor
 from mcp_memory.core.core import Core
 from mcp_memory.runs.execute_job import remove_vacant_topics
 from mcp_memory.runs.job_runner import JOB_S, Pace, RunReport, add_links

@@ -11,9 +11,9 @@ from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.page_writer import audit
 from mcp_memory.compaction.planner_view import Places
-from mcp_memory.compaction.requests import CompactRequest, EditTopicRequest, TreeRequest
 from mcp_memory.compaction.share.folder import SharedCopies, SharedFolders
 from mcp_memory.compaction.share.share_bundle import build_bundle
+from mcp_memory.compaction.topic_edits import CompactRequest, EditTopicRequest, TreeRequest
 from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import TargetRequest
 from mcp_memory.core.serializers import Payload

@@ -1,13 +1,11 @@
-"""Builds the jobs for your renames, moves, merges and splits of topics, and the job that takes a title from a renamed
-folder.
-"""
+"""Builds the jobs for your renames, moves, merges and splits of topics, and the job that takes a title from a
+renamed folder."""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove, free_name
-from mcp_memory.compaction.requests import EditTopicRequest
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.runs.journal import JobEntry, MoveStep, RemoveStep, Step, WriteStep
@@ -22,6 +20,38 @@ from mcp_memory.topics.page_parts import own_text, with_added
 from mcp_memory.topics.topic_tree import Topic, find_topic
 from mcp_memory.vault.note_file import NoteFile, slug
 from mcp_memory.vault.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class CompactRequest:
+    """Fresh notes to file under topics, or with `dry_run` what would be filed."""
+
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EditTopicRequest:
+    """A change of a topic, given by its folder, id or title. `verb`: rename it to `name`; move or merge it `into`
+    another topic, or move it to the top if that is empty; or split it: these `notes` (ids or paths), or without any all
+    notes with the words of `name`, get a topic of that name."""
+
+    verb: str
+    topic: str
+    _: KW_ONLY
+    name: str = ""
+    into: str = ""
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRequest:
+    """The topics, down to `depth` levels; of one `topic`, what is below it and the one above. `dropped`: instead the
+    facts that the page of this topic, or (empty) of each, doesn't tell."""
+
+    depth: int | None = None
+    topic: str | None = None
+    dropped: str | None = None
+
 
 VERBS = ("rename", "move", "merge", "split")
 MAX_TITLE = 100

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
-from mcp_memory.index.vectors.top_k import MANY, best
+from mcp_memory.index.vectors.store import MANY, best
 
 RNG = np.random.default_rng(11)
 

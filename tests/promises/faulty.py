@@ -21,8 +21,7 @@ from typing import cast
 import anyio
 
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
-from mcp_memory.compaction.requests import EditTopicRequest
-from mcp_memory.compaction.topic_edits import VERBS, TopicEditor
+from mcp_memory.compaction.topic_edits import VERBS, EditTopicRequest, TopicEditor
 from mcp_memory.compaction.topic_index import MapEntry, render_map
 from mcp_memory.core.core import Core, EngineConfig
 from mcp_memory.curation.dreams.dream_files import STORE, DreamFiles

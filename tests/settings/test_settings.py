@@ -16,8 +16,7 @@ from mcp_memory.embedders import sentence_transformer
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.recall.config import SHIPPED_PHASES
 from mcp_memory.runtime.paths import PREFIX, config_file, state_folder, state_home
-from mcp_memory.settings import limits
-from mcp_memory.settings.settings import Settings, as_tree, load, shipped
+from mcp_memory.settings.settings import PRECISIONS, RANGES, Settings, as_tree, check_limits, load, shipped, values
 from mcp_memory.settings.state import StateFolder
 from mcp_memory.vault.config import SHIPPED_KINDS
 
@@ -217,13 +216,13 @@ def test_the_start_of_a_session_has_one_budget():
 
 
 def test_precisions_are_those_of_the_embedder():
-    assert limits.PRECISIONS == sentence_transformer.PRECISIONS
+    assert PRECISIONS == sentence_transformer.PRECISIONS
 
 
 def test_every_limit_is_of_a_key_and_holds_for_its_default():
-    known = dict(limits.values(as_tree(Settings()), ""))
-    assert [key for key in limits.RANGES if key.replace("*", "plan") not in known] == []
-    limits.check_limits(as_tree(Settings()), str)
+    known = dict(values(as_tree(Settings()), ""))
+    assert [key for key in RANGES if key.replace("*", "plan") not in known] == []
+    check_limits(as_tree(Settings()), str)
 
 
 def test_every_setting_is_frozen():

@@ -36,8 +36,7 @@ from mcp_memory.index.sqlite.link_table import LinkTable
 from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes
 from mcp_memory.index.sqlite.schema import FIRST_PHRASE, MAX_CHUNKS, ORDINAL_BITS, Tables, chunk_id
 from mcp_memory.index.sqlite.snapshot import Snapshot, open_snapshot
-from mcp_memory.index.vectors.store import VectorStore, quantise
-from mcp_memory.index.vectors.top_k import among_best, best
+from mcp_memory.index.vectors.store import VectorStore, among_best, best, quantise
 from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteRecord, Passage, Problem, TextHash
 
 if TYPE_CHECKING:
