@@ -91,8 +91,8 @@ _GROUPS = {
     },
     "Topics": {
         "topics": ("topics.topics:topics", "Show, rename, move, merge, split and compact topics"),
-        "wiki": ("topics.wiki:wiki", "Show claims about a subject, with evidence and open decisions"),
-        "projects": ("topics.projects:projects", "List projects and their repositories; merge or split them"),
+        "wiki": ("topics.subjects:wiki", "Show claims about a subject, with evidence and open decisions"),
+        "projects": ("topics.subjects:projects", "List projects and their repositories; merge or split them"),
     },
     "Files and backup": {
         "import": ("transfer.importing:import_", "Import another program's notes, or an export"),
