@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -112,11 +111,6 @@ class AdmittedNotes:
     """The notes that pass the filters: `table[number]`."""
 
     table: NDArray[np.bool_]
-
-    @cached_property
-    def share(self) -> float:
-        """The share of all numbers ever assigned, 0 to 1."""
-        return float(np.count_nonzero(self.table)) / max(self.table.size, 1)
 
     def mask(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return for each chunk whether its note passes."""

@@ -31,12 +31,13 @@ from mcp_memory.index.vectors import sidecar
 from mcp_memory.index.vectors.vector_block import VectorBlock, chained, joined
 from mcp_memory.models import Problem
 
-MANY = 8192
-"""The number of rows from which they are sampled first."""
+if TYPE_CHECKING:
+    from mcp_memory.models import Vectors
 
-_STRIDE = 16
-_MARGIN = 2
-"""The sample sets the bar so that this many times the wanted rows should be above it."""
+FLUSH_ROWS = 4096
+"""The vectors kept in memory before they go to the sidecar (1.6 MB with 384 dimensions)."""
+
+_READ_ROWS = 10_000
 
 
 def best(
@@ -64,43 +65,14 @@ def among_best(
     above: float = -inf,
 ) -> NDArray[np.intp]:
     """Return the places of the rows of `best`, ascending, and of all that tie with the last of them."""
-    rows = _likely(k, scores, above) if len(ids) >= MANY else None
-    if rows is not None and admitted:
-        rows = rows[admitted.mask(ids[rows])]
-    if rows is None or len(rows) < k:
-        keep = scores > above
-        if admitted:
-            keep &= admitted.mask(ids)
-        rows = np.flatnonzero(keep)
+    keep = scores > above
+    if admitted:
+        keep &= admitted.mask(ids)
+    rows = np.flatnonzero(keep)
     if len(rows) > k > 0:
         found = scores[rows]
         rows = rows[found >= np.partition(found, len(rows) - k)[len(rows) - k]]
     return rows
-
-
-def _likely(k: int, scores: NDArray[np.float32], above: float) -> NDArray[np.intp] | None:
-    """Return every row above a bar that somewhat more than k rows should reach; None if there is no such bar. Finding
-    the k-th of 100,000 takes a millisecond, and so does checking for each whether it is admitted."""
-    sample = scores[::_STRIDE]
-    at = len(sample) - _MARGIN * k // _STRIDE - 1
-    if at < 0:
-        return None
-    bar = np.partition(sample, at)[at]
-    return np.flatnonzero(scores >= bar) if bar > above else None
-
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from mcp_memory.models import Vectors
-
-FLUSH_ROWS = 4096
-"""The vectors kept in memory before they go to the sidecar (1.6 MB with 384 dimensions)."""
-
-_READ_ROWS = 10_000
-
-_FEW = 0.25
-"""If a smaller share of a block is admitted, only the admitted vectors are copied and compared."""
 
 
 def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
@@ -131,8 +103,6 @@ class VectorStore(CacheSync["_Slots"]):
         blocks = self.refresh(connection, generation)
         if phrases:
             blocks = [block.chosen(block.phrases) for block in blocks]
-        if admitted.share < _FEW:  # or most numbers are of removed notes, of which the blocks have few
-            blocks = [worth_scanning(block, admitted) for block in blocks]
         ids = chained([block.ids for block in blocks])
         cosines = [block.cosines(wanted) for block in blocks]
         for block, scores in zip(blocks, cosines, strict=True) if not phrases else ():
@@ -156,12 +126,6 @@ class VectorStore(CacheSync["_Slots"]):
     def _write(self, held: _Slots) -> None:
         with self._lock:
             held.flush()
-
-
-def worth_scanning(block: VectorBlock, admitted: AdmittedNotes) -> VectorBlock:
-    """Return the block, or a copy of its admitted rows if these are few."""
-    keep = admitted.mask(block.ids)
-    return block.chosen(keep) if np.count_nonzero(keep) < _FEW * len(keep) else block
 
 
 class _Slots:
