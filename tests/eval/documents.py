@@ -19,8 +19,7 @@ import numpy as np
 
 from mcp_memory.transfer.formats.folder import SourceFile
 from mcp_memory.transfer.formats.markdown import item_of
-from mcp_memory.transfer.import_provenance import imported_id, seal_note
-from mcp_memory.transfer.item import ImportSource, SourceKind
+from mcp_memory.transfer.item import ImportSource, SourceKind, imported_id, seal_note
 from mcp_memory.transfer.target_paths import folder_of
 
 WRITTEN = Path(__file__).with_name("changes") / "imported"

@@ -119,7 +119,7 @@ def _lines(found: HooksReport, notes: Mapping[str, Any]) -> Iterator[str]:
         yield f"failed      {count} × {cause}"
 
 
-@clients.command()
+@clients.command(short_help="Show how to add the plugin from a marketplace.")
 @command_options
 def plugin(cli: CommandContext) -> None:
     """Show where the plugin for clients' marketplaces is, and the commands that add it.

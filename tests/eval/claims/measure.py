@@ -22,7 +22,7 @@ import anyio
 
 from mcp_memory.core.core import EngineConfig
 from mcp_memory.curation.claims.claim_base import ClaimBase
-from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.engine import open_engine
 from mcp_memory.errors import NotFound
 from mcp_memory.models import Filters
 from mcp_memory.recall.config import RecallConfig

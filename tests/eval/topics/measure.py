@@ -23,7 +23,7 @@ from pathlib import Path
 import anyio
 
 from mcp_memory.core.core import EngineConfig
-from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.engine import open_engine
 from mcp_memory.models import NoteId
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE, summary_text
