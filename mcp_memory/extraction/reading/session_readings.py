@@ -114,7 +114,7 @@ class SessionReadings:
                 done["unusable"] += 1
             else:
                 made = await self._store.store(reading.statements, captured)
-                await self._session_notes.drop_wrong([note.id for note in reading.wrong], captured.session)
+                await self._session_notes.drop_read([note.id for note in reading.wrong], captured.session)
                 stored, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
                 done += Counter(stored=stored, waiting=waiting, unsupported=reading.unsupported)
             fresh_from = asked.messages[-1].offset + 1
