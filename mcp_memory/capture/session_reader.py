@@ -39,8 +39,9 @@ class CapturedMessages:
     messages: Sequence[TranscriptMessage]
     tags: tuple[str, ...] = ()
     taken_back: TakenBack = NOTHING
-    material: Callable[[], Iterable[str]] = field(default=tuple, compare=False)
-    """A function that reads, from the transcript, the texts that the agent has read in the session."""
+    material: Callable[..., Iterable[str]] = field(default=tuple, compare=False)
+    """A function that reads, from the transcript, the texts that the agent has read in the session, before an offset if
+    one is given."""
 
     @classmethod
     def from_step(cls, paths: TranscriptPaths, path: TranscriptPath, step: CaptureStep) -> Self:
@@ -104,12 +105,15 @@ def read_session(
 _RESULTS = re.compile(rb"tool_result|_call_output|toolResult|functionResponse")
 
 
-def read_material(paths: TranscriptPaths, path: TranscriptPath) -> Iterator[str]:
-    """Read the answers of tools in the whole session, and the texts that the person pasted. Raises as `read_new`."""
+def read_material(paths: TranscriptPaths, path: TranscriptPath, until: int = ON_AND_ON) -> Iterator[str]:
+    """Read the answers of tools in the session before an offset, and the texts that the person pasted. Raises as
+    `read_new`."""
     checkpoint, context = Checkpoint(path.client, path.name), ReaderContext()
     while True:
         new = read_new(paths, path, checkpoint)
         for line in new.batch.lines:
+            if line.offset >= until:
+                return
             if _RESULTS.search(line.data):
                 with suppress(ValueError, RecursionError):
                     yield from _texts(json.loads(line.data.decode("utf-8", "replace")))

@@ -40,6 +40,7 @@ from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.moments.action_advice import ActionAdvisor
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.own_words import OwnWords
+from mcp_memory.recall.moments.shown_notes import ShownNotes
 from mcp_memory.recall.moments.withdrawals import MOST_BYTES as TOLD_BYTES
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.remarks.announcements import Announcements
@@ -127,11 +128,11 @@ def _recall_ports(
     transcripts: TranscriptPaths,
 ) -> RecallPorts:
     filters = partial(filters_for, projects, clock, vault.layout.tz)
-    current = CurrentValues(index, indexing.conflicts, clock)
-    answerer = RecallAnswerer(vault, index, search.searcher, config.recall, clock, current)
     off_record, meaning, keep_words = OffRecordSessions(config.state), search.searcher.meaning, config.recall.keep_words
     unanswered = UnansweredQuestions(clock, meaning, off_record.silences, keep_words=keep_words)
     uses = UseCounter(config.state / "usage.db", clock, meaning, vault.changes, unanswered)
+    current = CurrentValues(index, indexing.conflicts, clock)
+    answerer = RecallAnswerer(vault, index, search.searcher, config.recall, clock, current, uses)
     lines = JsonLines(config.state / "briefings.jsonl", synced=False, most_bytes=BRIEFING_BYTES)
     log = BriefingLog(lines, keep_words, uses)
     lines = JsonLines(config.state / "told.jsonl", synced=False, most_bytes=TOLD_BYTES)
@@ -139,7 +140,7 @@ def _recall_ports(
     updates, seen = CrossSessionUpdates(vault.changes), SeenPassages(config.state / "given")
     briefer = Briefer(
         answerer, index, search.model, seen, updates, config.recall, filters, indexing.freshness, log, withdrawals,
-        off_record, Announcements(config.recall.private_marks), OwnWords(transcripts, clock),
+        off_record, Announcements(config.recall.private_marks), OwnWords(transcripts, clock), ShownNotes(uses),
     )  # fmt: skip
     advisor = ActionAdvisor(briefer, indexing.conflicts)
     return RecallPorts(answerer, briefer, advisor, withdrawals, log, uses)

@@ -177,7 +177,7 @@ async def open_engine(
 
 def _complete(core: Core) -> None:
     build_features(core)
-    core.background.capture.service.listeners.append(partial(_take_back, core))
+    core.background.capture.service.listeners += [partial(_take_back, core), core.recall.briefer.shown_notes.hear]
     if core.vault.marker.made:
         write_readme(core.config.root, core.vault.layout.home)
 

@@ -64,7 +64,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """The ids of notes stored without review and of notes that wait. `known`: candidates in memory or rejected."""
+    """The ids of notes stored without review and of notes that wait. `known` counts candidates in memory or rejected by
+    you."""
 
     active: tuple[NoteId, ...]
     waiting: tuple[NoteId, ...]
@@ -183,7 +184,12 @@ class CandidateIngest:
         must_wait: bool,
     ) -> CandidateOutcome:
         """Store a candidate; return KNOWN if it isn't new."""
-        if await self.has(note_id, captured):
+        if self._log.find(note_id):
+            return CandidateOutcome.KNOWN
+        stored = await in_thread(self._index.note_by_id, note_id, deadline_s=10, what="looking for the note")
+        if stored:  # a crash prevented the log entry, or another device stored the note
+            outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
+            await self.record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
             return CandidateOutcome.KNOWN
         near = await self._nearest_unless_known(candidate, captured, rejected)
         if near is None:
@@ -223,7 +229,8 @@ class CandidateIngest:
         self, candidate: Candidate, captured: CapturedMessages, rejected: Sequence[RejectedCandidate],
         *, counts_waiting: bool = True,
     ) -> list[NearPassage] | None:  # fmt: skip
-        """Return the nearest passages; None if one says the same (if it waits: `counts_waiting`) or you rejected it."""
+        """Return the nearest passages; None if one says the same (with `counts_waiting` a proposal, too), or you
+        rejected it."""
         if any(one.rules_out(candidate) for one in rejected):
             return None
         found = await self._near_notes.nearest(candidate.text, project=captured.project)
@@ -274,18 +281,10 @@ class CandidateIngest:
             more=more,
         )
 
-    async def has(self, note_id: NoteId, captured: CapturedMessages) -> bool:
-        """Return whether a candidate was handled before."""
-        stored = await in_thread(self._index.note_by_id, note_id, deadline_s=10, what="looking for the note")
-        if stored and not self._log.find(note_id):  # a crash prevented the log entry, or another device stored the note
-            outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
-            await self.record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
-        return self._log.find(note_id) is not None
-
     async def is_known(self, candidate: Candidate, captured: CapturedMessages) -> bool:
         """Return whether memory says the same, or you rejected the candidate. What only waits is in no answer."""
-        rejected = await self._rejected()
-        return await self._nearest_unless_known(candidate, captured, rejected, counts_waiting=False) is None
+        known = partial(self._nearest_unless_known, candidate, captured, await self._rejected())
+        return await known(counts_waiting=not candidate.outright) is None
 
     async def _rejected(self) -> Sequence[RejectedCandidate]:
         look = partial(rejected_candidates, self._log, self._index, self._vault)

@@ -95,12 +95,16 @@ class SessionNotes:
             if not note.by:
                 await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
 
-    async def drop_read(self, note_ids: Collection[str], session: str, *, even_remembered: bool = False) -> None:
-        """Drop notes of a session that nobody has edited and that a language model calls wrong or words better; what
-        you asked to remember only if `even_remembered`."""
+    async def drop_read(self, note_ids: Collection[str], session: str) -> None:
+        """Drop notes of a session that nobody has edited and that a language model calls wrong or words better."""
         for note in await self.extracted(session):
-            if note.id in note_ids and not note.is_edited and (even_remembered or note.score < REMEMBERED):
+            if note.id in note_ids and not note.is_edited:
                 await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
+
+    async def drop_wrong(self, note_ids: Collection[str], session: str) -> None:
+        """Drop notes of a session that a language model calls wrong, except what you asked to remember."""
+        remembered = {note.id for note in await self.extracted(session) if note.score >= REMEMBERED}
+        await self.drop_read([note_id for note_id in note_ids if note_id not in remembered], session)
 
     async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:
         """Drop a proposal that you have corrected, if it still waits."""

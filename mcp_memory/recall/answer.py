@@ -26,7 +26,8 @@ from mcp_memory.search.searcher import Searcher
 from mcp_memory.search.thresholds import LIKELY
 from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
-from mcp_memory.usage.note_use import NoteUse
+from mcp_memory.usage.note_use import NoteUse, ShowingOutcome, with_odds
+from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
 
@@ -85,6 +86,7 @@ class RecallAnswerer:
     config: RecallConfig
     clock: Callable[[], datetime]
     current: CurrentValues
+    uses: UseCounter
     subjects: list[SubjectPages] = field(default_factory=list[SubjectPages])
 
     @property
@@ -175,7 +177,7 @@ class RecallAnswerer:
         ranked, told = await self._own_for_prompt(prompt, filters, most, bars)
         others = replace(filters, foreign=True)
         if await in_thread(self.index.count_chunks, others, deadline_s=LOOK_S, what="looking for imports"):
-            foreign = await self.searcher.rank(prompt, filters=others, limit=most, is_prompt=True)
+            foreign = await self._rank_for_prompt(prompt, others, most)
             ranked, told = with_foreign(prompt, bars, ranked, told, foreign)
         higher = PromptBars(replace(phase, least_relevance=LIKELY), filters.project)
         for whole in with_answer(prompt, answered, ranked.signs.wanting):
@@ -188,9 +190,19 @@ class RecallAnswerer:
         self, prompt: str, filters: Filters, most: int, bars: PromptBars
     ) -> tuple[RankedList, Sequence[RankedChunk]]:
         """Rank the person's own passages that answer a prompt."""
-        own = replace(filters, foreign=False)
-        ranked = await self.searcher.rank(prompt, filters=own, limit=most, is_prompt=True)
+        ranked = await self._rank_for_prompt(prompt, replace(filters, foreign=False), most)
         return ranked, bars.fitting(bars.answering(ranked), prompt)
+
+    async def _rank_for_prompt(self, prompt: str, filters: Filters, most: int) -> RankedList:
+        """Rank the passages for a prompt. Earlier showings of a note change its relevance."""
+        ranked = await self.searcher.rank(prompt, filters=filters, limit=most, is_prompt=True)
+        known = self.uses.outcomes(filters.project)
+
+        def learned(chunk: RankedChunk) -> RankedChunk:
+            outcome = known.get(chunk.passage.shown_id, ShowingOutcome())
+            return replace(chunk, relevance=with_odds(chunk.relevance, outcome.odds))
+
+        return replace(ranked, passages=tuple(map(learned, ranked.passages)))
 
     async def notes(
         self,

@@ -24,6 +24,7 @@ from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.recall.moments.left_off import where_left_off
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.own_words import OwnWords
+from mcp_memory.recall.moments.shown_notes import ShownNotes
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.remarks.announcements import Announcements, announcement
 from mcp_memory.recall.remarks.note_remarks import MOST_POINTERS, pointer_line, pointer_mark
@@ -79,6 +80,7 @@ class Briefer:
     off_record: OffRecordSessions
     announcements: Announcements
     own_words: OwnWords
+    shown_notes: ShownNotes
 
     async def start(
         self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False, for_person: bool = False
@@ -178,7 +180,9 @@ class Briefer:
             shown = (*recalled.passages, *recalled.unsure)
             notes = dict.fromkeys([*(passage.shown_id for passage in shown), *of_due])
             lasts, pointed = (recalled.passages, recalled.unsure) if lasting else ((), ())
-            briefing = await self._briefing(session, project, recalled, lasts, notes, may_be_kept, "prompt", pointed)
+            briefing = await self._briefing(
+                session, wanted.project, recalled, lasts, notes, may_be_kept, "prompt", pointed
+            )
             self.updates.mark_seen(session, lasts)
             if not withdrawn or subagent:
                 return briefing
@@ -273,6 +277,8 @@ class Briefer:
         def record() -> None:
             self.seen.add(session, marks)
             self.withdrawals.add(session, passages)
+            shown = recalled.passages or passages
+            self.shown_notes.add(session, project, prompt, recalled.text, shown, recalled.unsure)
             self.log.add(
                 self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt, event
             )

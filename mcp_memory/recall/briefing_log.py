@@ -12,6 +12,7 @@ from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.text.dates import format_when
 from mcp_memory.text.language.terms import fold, folded, terms
+from mcp_memory.usage.note_use import ShowingOutcome, with_odds
 from mcp_memory.usage.use_counter import UseCounter
 
 MOST_BYTES = 1_000_000
@@ -33,13 +34,14 @@ class BriefingLog:
         chunks: Iterable[RankedChunk], confidence: float | None, prompt: str | None, event: str = "session-start",
     ) -> None:  # fmt: skip
         """Record the passages given at `event`, by default a `prompt`. Each note is recorded once, with its best
-        passage."""
-        scored = {chunk.passage.chunk_id: chunk for chunk in chunks}
+        passage and the relevance that it has without earlier showings."""
+        scored, outcomes = {chunk.passage.chunk_id: chunk for chunk in chunks}, self.uses.outcomes(project)
         given: dict[str, Facts] = {}
         for passage in passages:
             facts: Facts = {"id": passage.shown_id, "path": passage.note.path, "line": passage.chunk.start_line}
             if chunk := scored.get(passage.chunk_id):
-                facts |= {"relevance": round(chunk.relevance, 3), "score": round(chunk.score, 3)}
+                odds = outcomes.get(passage.shown_id, ShowingOutcome()).odds
+                facts |= {"relevance": round(with_odds(chunk.relevance, 1 / odds), 3), "score": round(chunk.score, 3)}
             if prompt and self.with_words:
                 facts["words"] = matched_words(prompt, f"{passage.note.title} {passage.chunk.text}")
             given.setdefault(passage.shown_id, facts)

@@ -35,14 +35,43 @@ class DayUse(NamedTuple):
     edited: int = 0
 
 
+SHARE_UNUSED, SHARE_USED = 7.5, 2.5
+"""The unused and used showings that are assumed before any is counted, so that a note keeps its bar if a quarter of its
+showings are used."""
+
+LEAST_ODDS, MOST_ODDS = 3 / 7, 3 / 2
+"""The limits of `ShowingOutcome.odds`. Ten showings without a use reach the first, which raises a bar of .3 to .5; two
+uses reach the second, which lowers it to .22."""
+
+
+class ShowingOutcome(NamedTuple):
+    """How often an agent of a project got a note unasked, and how often it then used the note."""
+
+    shown: int = 0
+    used: int = 0
+
+    @property
+    def odds(self) -> float:
+        """The factor of the odds that the note helps: (1 + used / 2.5) / (1 + unused / 7.5), within the limits."""
+        odds = (1 + self.used / SHARE_USED) / (1 + (self.shown - self.used) / SHARE_UNUSED)
+        return min(max(odds, LEAST_ODDS), MOST_ODDS)
+
+
+def with_odds(probability: float, factor: float) -> float:
+    """Return the probability with its odds multiplied by a factor."""
+    return factor * probability / (1 + (factor - 1) * probability)
+
+
 @dataclass(frozen=True, slots=True)
 class NoteUse:
-    """The use of a note by day, and the number of different questions (16 at most) and sessions (32 at most)."""
+    """The use of a note by day, and the number of different questions (16 at most) and sessions (32 at most).
+    `used`: how often an agent used it after getting it unasked."""
 
     days: Mapping[date, DayUse] = field(default_factory=dict[date, DayUse])
     questions: int = 0
     sessions: int = 0
     clients: tuple[str, ...] = ()
+    used: int = 0
 
     @property
     def total(self) -> DayUse:

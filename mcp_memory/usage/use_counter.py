@@ -1,5 +1,5 @@
-"""Count in the background how often notes are found, told and shown (see `DayUse`), and for how many different
-questions.
+"""Count in the background how often notes are found, told and shown (see `DayUse`), for how many different questions,
+and what the showings came to (see `ShowingOutcome`).
 
 A question is kept as the signs of its vector, 48 bytes with the bundled model; a session as a hash.
 """
@@ -9,7 +9,7 @@ import logging
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -22,7 +22,7 @@ import anyio
 from mcp_memory.errors import McpMemoryError, StorageFailed
 from mcp_memory.models import NoteId
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.usage.note_use import DayUse, NoteUse
+from mcp_memory.usage.note_use import DayUse, NoteUse, ShowingOutcome
 from mcp_memory.usage.unanswered import (
     StoredQuestion,
     UnansweredQuestion,
@@ -54,7 +54,13 @@ CREATE TABLE IF NOT EXISTS uses (
     edited INT DEFAULT 0, PRIMARY KEY (note, day)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS seen (note TEXT, what TEXT, value BLOB, PRIMARY KEY (note, what, value)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outcomes (
+    note TEXT, project TEXT, shown INT, used INT, PRIMARY KEY (note, project)
+) WITHOUT ROWID;
 """
+_TABLES = ("uses", "seen", "outcomes")
+_COUNT = """INSERT INTO outcomes VALUES (?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET shown = shown + excluded.shown, used = used + excluded.used"""
 _READ = "SELECT note, day, found, told, shown, muted, edited FROM uses ORDER BY note, day"
 _SEEN = "SELECT value FROM seen WHERE note = ? AND what = ?"
 
@@ -83,6 +89,9 @@ class UseCounter:
         self.unanswered = unanswered
         self._lock = threading.Lock()
         self._known_changes = 0
+        self._outcomes: dict[str, dict[str, ShowingOutcome]] = {}
+        if file.exists():
+            self._transact(self._read_outcomes)
 
     def add(
         self, notes: Iterable[NoteId], how: Literal["found", "told", "shown"], *, question: str | None = None,
@@ -95,6 +104,18 @@ class UseCounter:
         if few:
             day = self._clock().date().isoformat()
             self._waiting.append(_Use(few, how, day, question, session or by.session, client))
+
+    def count(self, changes: Iterable[tuple[NoteId, str | None, ShowingOutcome]]) -> None:
+        """Add to the outcomes of notes in projects now."""
+        self._change_outcomes(_COUNT, [(note, project or "", *outcome) for note, project, outcome in changes])
+
+    def outcomes(self, project: str | None) -> Mapping[str, ShowingOutcome]:
+        """Return the outcomes in a project by note. Takes microseconds."""
+        return self._outcomes.get(project or "", {})
+
+    def forget_outcomes(self, note: str, project: str | None) -> None:
+        """Forget the outcomes of a note in a project, or in all."""
+        self._change_outcomes("DELETE FROM outcomes WHERE note = ? AND project = ifnull(?, project)", [(note, project)])
 
     async def run(self) -> None:
         """Count uses forever as they are added. If the disk refuses, only the log reports it."""
@@ -124,7 +145,8 @@ class UseCounter:
                     days = {date.fromisoformat(row[1]): DayUse(*row[2:]) for row in rows}
                     questions, sessions, clients = (seen.get((note, what), []) for what in MOST_SEEN)
                     names = tuple(name.decode() for name in clients)
-                    found[NoteId(note)] = NoteUse(days, len(questions), len(sessions), names)
+                    used = sum(known[note].used for known in self._outcomes.values() if note in known)
+                    found[NoteId(note)] = NoteUse(days, len(questions), len(sessions), names, used)
 
         self._transact(read)
         return found
@@ -147,8 +169,8 @@ class UseCounter:
         """Forget all use of these notes."""
         named = [(note,) for note in notes]
         self.flush()
-        self._transact(lambda database: database.executemany("DELETE FROM uses WHERE note = ?", named))
-        self._transact(lambda database: database.executemany("DELETE FROM seen WHERE note = ?", named))
+        for table in _TABLES:
+            self._change_outcomes(f"DELETE FROM {table} WHERE note = ?", named)  # noqa: S608 -- names from this file alone
 
     def drop_questions(self) -> None:
         """Drop all unanswered questions, of which those that wait are never written. Raises StorageFailed."""
@@ -172,6 +194,19 @@ class UseCounter:
             self._file.unlink(missing_ok=True)
         return None
 
+    def _change_outcomes(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        def change(database: sqlite3.Connection) -> None:
+            database.executemany(statement, rows)
+            self._read_outcomes(database)
+
+        self._transact(change)
+
+    def _read_outcomes(self, database: sqlite3.Connection) -> None:
+        found: dict[str, dict[str, ShowingOutcome]] = {}
+        for note, project, *counts in database.execute("SELECT note, project, shown, used FROM outcomes"):
+            found.setdefault(project, {})[note] = ShowingOutcome(*counts)
+        self._outcomes = found
+
     def _flush(self, database: sqlite3.Connection) -> None:
         is_idle = not self._waiting
         self.unanswered.store(database)
@@ -181,6 +216,8 @@ class UseCounter:
         for change in recent:
             _count_change(database, change)
         self._known_changes = count
+        if recent:
+            self._read_outcomes(database)
         if not is_idle:
             _cut(database, self._clock().date())
 
@@ -212,9 +249,11 @@ def _count_change(database: sqlite3.Connection, change: NoteChange) -> None:
     if column:
         note = change.target
         if change.kind is ChangeKind.EDITED and change.entry and change.other:
-            for table in ("uses", "seen"):
+            for table in _TABLES:
                 moved = f"UPDATE OR REPLACE {table} SET note = ? WHERE note = ?"  # noqa: S608 -- names from this file alone
                 database.execute(moved, (note, f"{change.path}#{change.other}"))
+        # whoever edits or mutes a note, or no longer mutes it, judges it better than the counts
+        database.execute("DELETE FROM outcomes WHERE note = ?", (note,))
         day = "SELECT max(day) FROM uses WHERE note = ? AND found + told + shown > 0"
         database.execute(f"UPDATE uses SET {column} = {column} + 1 WHERE note = ? AND day = ({day})", (note, note))  # noqa: S608 -- names from this file alone
 
@@ -225,4 +264,5 @@ def _cut(database: sqlite3.Connection, today: date) -> None:
     beyond = "SELECT note, day FROM uses ORDER BY day DESC LIMIT -1 OFFSET ?"
     gone += database.execute(f"DELETE FROM uses WHERE (note, day) IN ({beyond})", (MOST_ROWS,)).rowcount  # noqa: S608 -- names from this file alone
     if gone:
-        database.execute("DELETE FROM seen WHERE note NOT IN (SELECT note FROM uses)")
+        for table in _TABLES[1:]:
+            database.execute(f"DELETE FROM {table} WHERE note NOT IN (SELECT note FROM uses)")  # noqa: S608 -- names from this file alone

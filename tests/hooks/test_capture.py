@@ -58,6 +58,17 @@ def test_each_end_is_captured(served: Place, event: str):
     assert eventually(lambda: asked(served, "status")["capture"]["last"])
 
 
+def test_what_the_agent_uses_of_a_note_is_counted_after_its_turn(served: Place):
+    fact, question = "The heron gate of Delft opens at 17:45 each evening.", "when does the heron gate of Delft open"
+    asked(served, "append", content=fact, kind="fact")
+    file = transcript(served, "uses")
+    assert fact in hook(served, "prompt", file, prompt=question)
+    turn = [line(1, question, sessionId="uses"), line(2, "At 17:45.", role="assistant", sessionId="uses")]
+    hook(served, "stop", transcript(served, "uses", turn))
+    shown = "shown 1 time, used 1: needs 0.23 instead of 0.30  (mcp-memory mute --undo"
+    assert eventually(lambda: shown in served.run("why", "uses").ok().out)
+
+
 @pytest.mark.parametrize("source", ["resume", "clear", "compact"])
 def test_a_start_with_an_empty_context_forgets_what_the_session_said(served: Place, source: str):
     fact, question = f"The {source} lock of Delft is 412 meters long.", f"how long is the {source} lock of Delft"

@@ -15,7 +15,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn, read_turns
 from mcp_memory.text.conversation.off_record import off_record
 from mcp_memory.text.parsed_values import list_at, table_at, text_at
-from mcp_memory.tool_names import APPEND, TOOLS
+from mcp_memory.tool_names import APPEND, RECALL, TOOLS
 
 
 class Role(StrEnum):
@@ -171,10 +171,11 @@ def make_tool_message(
     call: tuple[str, Mapping[str, str]], output: str, at: object, session: str, offset: int, *, failed: bool
 ) -> list[TranscriptMessage]:
     """Return the answer to a call of a tool with these arguments; none if it succeeded silently and nothing is known of
-    the call. Skip our own tools' answers, because they would be stored again and again; of a note that was stored, keep
-    the arguments. A person's answer or refusal is attributed to the person if it asks that something not be kept."""
+    the call. Skip our own tools' answers, because they would be stored again and again; of a note that was stored or
+    recalled, keep the arguments. A person's answer or refusal is attributed to the person if it asks that something not
+    be kept."""
     tool, arguments = call
-    if tool.endswith(APPEND) and not failed:
+    if tool.endswith((APPEND, RECALL)) and not failed:
         output = WENT_WELL
     elif tool.endswith(_OURS):
         return []

@@ -10,6 +10,8 @@ from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Heading, fit, read_key, say_all, short_id
 from mcp_memory.cli.notes.note_choice import note_words, with_note
+from mcp_memory.search.thresholds import LIKELY
+from mcp_memory.text.pluralize import counted
 
 KEYS = "123456789abcdefghijklmnoprstuvwxyz"
 """The keys for notes, in order. q is missing because it quits."""
@@ -45,7 +47,7 @@ def why(cli: CommandContext, session: str, limit: int) -> None:
 @click.command()
 @note_words
 @click.option("-p", "--project", help="Only in this project; default: in all.")
-@flag("--undo", help="Give it to agents again.")
+@flag("--undo", help="Give it to agents again, and forget how often they used it.")
 @command_options
 def mute(cli: CommandContext, note: str, project: str | None, undo: bool) -> None:
     """Stop giving a note or log entry (id, path or a few of its words) to agents unasked. Search and recall still find
@@ -85,3 +87,7 @@ def _lines(given: Sequence[Mapping[str, Any]], keys: Mapping[tuple[str, str | No
                 figures.append(f"for: {words}")
             if figures:
                 yield f"      {'  '.join(figures)}"
+            if passage.get("shown"):
+                undo = f"mcp-memory mute --undo {short_id(passage['id'])}"
+                counts = f"shown {counted(passage['shown'], 'time')}, used {passage['used']}"
+                yield f"      {counts}: needs {passage['needed']:.2f} instead of {LIKELY:.2f}  ({undo} starts anew)"

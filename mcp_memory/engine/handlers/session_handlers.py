@@ -23,10 +23,12 @@ from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.engine.handlers.review_handlers import waiting
 from mcp_memory.engine.history.change_history import find_titled
-from mcp_memory.models import NotePath
+from mcp_memory.models import NoteId, NotePath
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
 from mcp_memory.search.note_lookup import Place
+from mcp_memory.search.thresholds import LIKELY
+from mcp_memory.usage.note_use import with_odds
 from mcp_memory.vault.note_file import muted_projects
 
 FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
@@ -140,6 +142,9 @@ async def mute(core: Core, request: MuteRequest) -> Payload:
         change = partial(editing.mute, path, entry, request.project, undo=request.undo)
         file = await in_thread(change, deadline_s=core.config.vault.write_deadline_s, what="changing the note")
         await index_written(core, file)
+        if request.undo:
+            target = NoteId(f"{path}#{entry}") if entry else file.record.id
+            await in_thread(core.recall.uses.forget_outcomes, target, request.project, what="forgetting its uses")
         projects = muted_projects(file.record.meta.get("muted", ()), entry)
         return {"id": request.target, "path": path, "muted": projects}
 
@@ -151,9 +156,12 @@ async def why(core: Core, request: WhyRequest) -> Payload:
 
     def read() -> list[Payload]:
         found, titles = core.recall.log.given(request.session)[: request.limit], dict[NotePath, dict[str, str]]()
-        for passage in (passage for one in found for passage in one["passages"]):
+        for passage, project in ((passage, one.get("project")) for one in found for passage in one["passages"]):
             note, title = find_titled(core, passage["id"], titles)
             passage |= {"path": note.path if note else passage["path"], "title": title}
+            if outcome := core.recall.uses.outcomes(project).get(passage["id"]):
+                needed = with_odds(LIKELY, 1 / outcome.odds)
+                passage |= {"shown": outcome.shown, "used": outcome.used, "needed": round(needed, 3)}
         return found
 
     return {"given": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading what was given")}

@@ -38,15 +38,15 @@ def choose_statements(
 ) -> Iterator[LastingStatement]:
     """Yield the statements of notes and their texts: preferences, then rules, then decisions, the most used first, else
     in the order of the notes. Skip statements that a line of `told` or an earlier statement contains."""
-    found: list[tuple[int, int, int, LastingStatement]] = []
+    found: list[tuple[int, int, int, int, LastingStatement]] = []
     for at, (note, text) in enumerate(notes):
         ranked = _line(note, statement_of(text))
         if ranked:
             rank, line = ranked
-            days = len(uses[note.id].used_days) if note.id in uses else 0
-            found.append((rank, -days, at, LastingStatement(note, line)))
+            use = uses.get(note.id, NoteUse())
+            found.append((rank, -use.used, -len(use.used_days), at, LastingStatement(note, line)))
     told = [*told]
-    for *_, line in sorted(found, key=lambda one: one[:3]):
+    for *_, line in sorted(found, key=lambda one: one[:4]):
         if not any(_contains(other, line.text) for other in told):
             told.append(line.text)
             yield line
@@ -58,6 +58,11 @@ def told_in(excerpts: Iterable[Excerpt]) -> list[str]:
     return [line.lstrip("-*+ ") for line in lines if not line.startswith("#")]
 
 
+def is_rule(text: str) -> bool:
+    """Return whether a text states a rule that holds until further notice."""
+    return _has("rule", text)
+
+
 def _line(note: NoteRecord, statement: str) -> tuple[int, str] | None:
     """Return the rank of a note and its line; None for a note that no start shows."""
     found = [statement] if len(statement) <= LINE_CHARS else [sentence.text for sentence in sentences(statement)]
@@ -67,7 +72,7 @@ def _line(note: NoteRecord, statement: str) -> tuple[int, str] | None:
     if note.kind not in LASTING or (_has("moment", statement) and not note.expires_at):
         return None
     was_extracted = "voice" in note.meta
-    rules = [line for line in whole if _has("rule", line) or (not was_extracted and _has("universal", line))]
+    rules = [line for line in whole if is_rule(line) or (not was_extracted and _has("universal", line))]
     if rules:
         return 1, rules[0]
     return (2, whole[0]) if whole and note.kind == DECISION else None
