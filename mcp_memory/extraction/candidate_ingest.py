@@ -39,7 +39,7 @@ from mcp_memory.extraction.replaced_notes import (
     states_new_value,
     title_now,
 )
-from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
+from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes, is_known_from
 from mcp_memory.indexing.stated_texts import Contrary
 from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
@@ -48,7 +48,6 @@ from mcp_memory.statements.candidate import Candidate, Voice, id_of
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.language import is_personal
-from mcp_memory.statements.lessons import same_lesson
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import CLOCKS_DIFFER, MAX_WORD, Draft
@@ -97,7 +96,7 @@ class CandidateIngest:
             for path in await in_thread(find, deadline_s=EXTRACT_S, what="looking for what was taken back"):
                 await Eraser(self._core).erase(path, None)
         found = await self._find(captured, before)
-        await self._session_notes.drop_copies(captured, before)
+        await self._session_notes.replace_copies(captured, before)
         ends = await self._mark_done(captured, before)  # they don't need a note of their own
         return await self._ingest([one for one in found if not one.text.casefold().startswith(ends)], captured)
 
@@ -221,6 +220,8 @@ class CandidateIngest:
         if receipt.outcome is Outcome.DUPLICATE:
             outcome = CandidateOutcome.KNOWN
         await self.record(note_id, outcome, captured)
+        if await self._session_notes.replace_copy(receipt.path, near, captured):
+            return CandidateOutcome.COPIED
         if is_proposal:
             await self._session_notes.drop_weakest(captured.session)
         return outcome
@@ -235,10 +236,8 @@ class CandidateIngest:
             return None
         found = await self._near_notes.nearest(candidate.text, project=captured.project)
         near = [one for one in found if one.passage.note.path != captured.file]  # a log contains its statements
-        for one in (one for one in near if counts_waiting or not one.is_waiting):
-            if one.compare(candidate.text).says_the_same or same_lesson(candidate.text, one.passage.chunk.text.strip()):
-                return None
-        return near
+        counted = (one for one in near if counts_waiting or not one.is_waiting)
+        return None if any(is_known_from(one, candidate) for one in counted) else near
 
     async def append_in_place(self, draft: Draft, place: Place | None) -> Receipt:
         """Append a note that replaces another note, or stands beside it if only a person may replace that note."""

@@ -1,11 +1,14 @@
 """Finds the promises that you report as kept: `sent Petra the list`, `the contract went out, tick that off`."""
 
-from collections.abc import Collection, Sequence, Set
+import re
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import partial
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.comparison.values import tokens
 from mcp_memory.models import NoteRecord
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
+from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.language.word_tables import read_cues
@@ -14,7 +17,7 @@ SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
 """The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
 promise. One word suffices if the sentence names nothing else, and asks to tick it off or names the same act. Only words
 of four letters or more matter, because other languages have no list of short function words here."""
-
+_DAYS = frozenset({"date", "month", "ordinal", "time", "weekday"})
 
 _cues = partial(read_cues, "mcp_memory.extraction", "kept.toml")
 
@@ -40,16 +43,24 @@ def kept(
     return found
 
 
-def _is_same_duty(one: str, other: str) -> bool:
-    """Return whether the shorter text, of at least three words, adds nothing to the other one."""
-    words, others = sorted((content_words(one), content_words(other)), key=len)
+def is_same_duty(one: str, other: str) -> bool:
+    """Return whether the shorter text, of at least two words, adds nothing to the other one but a day, a request to be
+    reminded, or another verb for the same act."""
+    words, others = sorted((_duty(one), _duty(other)), key=len)
     shared = _shared(words, others) | {word for word in words if _shared(others, {word})}
-    return len(words) > SHARED and shared == words
+    return len(words) >= SHARED and shared == words
+
+
+def _duty(text: str) -> Set[str]:
+    view = _cues()["frame"].sub(" ", lowered(text))
+    for name, act in _acts().items():
+        view = act.sub(f" {name} ", view)
+    return {token.key for token in tokens(view) if token.type not in _DAYS}
 
 
 def _is_same_promise(one: NoteRecord, other: NoteRecord) -> bool:
     is_same_day = str(one.meta.get("due"))[:10] == str(other.meta.get("due"))[:10]
-    return one.id == other.id or (is_same_day and _is_same_duty(one.title, other.title))
+    return one.id == other.id or (is_same_day and is_same_duty(one.title, other.title))
 
 
 def _is_older(promise: NoteRecord, message: TranscriptMessage) -> bool:
@@ -111,5 +122,8 @@ def _says_only(named: Set[str], promise: NoteRecord) -> bool:
 
 
 def _is_same_act(view: str, promise: NoteRecord) -> bool:
-    acts = [pattern for name, pattern in _cues().items() if name.startswith("act_")]
-    return any(act.search(view) and act.search(promise.title.lower()) for act in acts)
+    return any(act.search(view) and act.search(promise.title.lower()) for act in _acts().values())
+
+
+def _acts() -> Mapping[str, re.Pattern[str]]:
+    return {name: pattern for name, pattern in _cues().items() if name.startswith("act_")}

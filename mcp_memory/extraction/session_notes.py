@@ -1,6 +1,6 @@
 """Limits what extraction leaves of a session: a few proposals, and no copy of what the agent stored itself."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -9,15 +9,24 @@ from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.forgetting import forget_note
-from mcp_memory.errors import McpMemoryError, NotFound, Refused
+from mcp_memory.core.verbs.storing import index_written
+from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
-from mcp_memory.models import NoteId, NotePath, NoteState
+from mcp_memory.extraction.kept import is_same_duty
+from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.note_lookup import NearPassage
 from mcp_memory.statements.candidate import Candidate
 from mcp_memory.statements.extractor import appended_texts
+from mcp_memory.statements.lessons import same_lesson
+from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.parsed_values import text_at
+from mcp_memory.vault.config import COMMITMENT
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.withheld_pages import sources_of
 
 SURE = 0.85
@@ -27,7 +36,7 @@ REMEMBERED = 0.95
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""
 LOOK_S = 10.0
-READ = "a language model read the session"
+READ, COPIED = "a language model read the session", "the agent stored it itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +78,40 @@ class SessionNotes:
         waiting = [one for one in extracted if one.state is NoteState.INBOX and one.score < SURE]
         return sorted(waiting, key=lambda one: one.score)
 
-    async def drop_copies(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> None:
-        """Drop what was extracted from the messages before, if the agent has stored the same since."""
+    async def replace_copies(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> None:
+        """Let what the agent has stored since replace what was extracted from the messages before."""
         offsets = {message.offset for message in before}
-        if appended_texts(captured.messages):
-            for note in await self.extracted(captured.session):
-                if note.offset in offsets and not note.is_edited and await self._is_stored_twice(note, captured):
-                    await self._drop(note, captured.session, "the agent stored it itself", CandidateOutcome.COPIED)
+        for note in await self.extracted(captured.session) if appended_texts(captured.messages) else ():
+            if note.offset in offsets and not note.is_edited:
+                near = await self._core.search.near_notes.nearest(note.text, project=captured.project)
+                await self.replace_copy(note.path, near, captured)
 
-    async def _is_stored_twice(self, note: ExtractedNote, captured: CapturedMessages) -> bool:
-        """Return whether another note says the same; a log entry isn't enough. A note that forbids something
-        always stays."""
-        if denies(note.text):
-            return False
-        near = await self._core.search.near_notes.nearest(note.text, project=captured.project)
-        return any(
-            one.compare(note.text).says_the_same and denies(one.passage.chunk.text) == denies(note.text)
-            for one in near
-            if one.passage.note.id != note.id and not one.is_waiting and not one.passage.note.is_log
-        )
+    async def replace_copy(self, path: NotePath, near: Sequence[NearPassage], captured: CapturedMessages) -> bool:
+        """Let another note of the same statement take an extracted note's place, and its day if it has none. The words
+        of a stored note stay in the history of the other note. Return whether there is such a note."""
+        vault = self._core.vault
+
+        def change() -> list[NoteFile]:
+            copy = vault.read(path)
+            by, day = find_same(copy, near, appended_texts(captured.messages)), copy.record.meta.get("due")
+            if by is None:
+                return []
+            changed, is_waiting = list[NoteFile](), copy.record.state is NoteState.INBOX
+            if day and not by.meta.get("due"):
+                file = vault.read(by.path)
+                dated = frontmatter.patch(file.text, {"kind": COMMITMENT, "due": day})
+                changed.append(vault.filing.revise(by.path, dated, file.record.etag))
+            return [*changed, vault.forget(path, None, COPIED) if is_waiting else vault.supersede(path, by.id)]
+
+        by_client = acting(Caller(captured.client, captured.session))
+        with suppress(Refused, NotFound, PreconditionFailed), by_client:
+            changed = await in_thread(change, deadline_s=LOOK_S, what="replacing a copy")
+            for file in changed:
+                await index_written(self._core, file)
+            if changed:
+                await self._record(changed[-1].record.id, captured.session, CandidateOutcome.COPIED)
+                return True
+        return False
 
     async def drop_proposals(self, session: str) -> None:
         """Drop the proposals that rules made of a session, since a language model has read it."""
@@ -95,16 +119,12 @@ class SessionNotes:
             if not note.by:
                 await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
 
-    async def drop_read(self, note_ids: Collection[str], session: str) -> None:
-        """Drop notes of a session that nobody has edited and that a language model calls wrong or words better."""
+    async def drop_read(self, note_ids: Collection[str], session: str, below: float = float("inf")) -> None:
+        """Drop notes of a session that nobody has edited, with a score below this, and that a language model calls
+        wrong or words better."""
         for note in await self.extracted(session):
-            if note.id in note_ids and not note.is_edited:
+            if note.id in note_ids and not note.is_edited and note.score < below:
                 await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
-
-    async def drop_wrong(self, note_ids: Collection[str], session: str) -> None:
-        """Drop notes of a session that a language model calls wrong, except what you asked to remember."""
-        remembered = {note.id for note in await self.extracted(session) if note.score >= REMEMBERED}
-        await self.drop_read([note_id for note_id in note_ids if note_id not in remembered], session)
 
     async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:
         """Drop a proposal that you have corrected, if it still waits."""
@@ -151,5 +171,37 @@ class SessionNotes:
     ) -> None:
         with suppress(Refused, NotFound):
             await forget_note(self._core, note.path, None, reason=reason)
-            record = partial(self._log.record, note.id, outcome, session, self._core.clock().timestamp())
-            await in_thread(record, deadline_s=LOOK_S, what="recording it")
+            await self._record(note.id, session, outcome)
+
+    async def _record(self, note_id: NoteId, session: str, outcome: CandidateOutcome) -> None:
+        record = partial(self._log.record, note_id, outcome, session, self._core.clock().timestamp())
+        await in_thread(record, deadline_s=LOOK_S, what="recording it")
+
+
+def is_known_from(near: NearPassage, candidate: Candidate) -> bool:
+    """Return whether a passage says the same as a candidate, for the same day."""
+    if candidate.due and not str(near.passage.note.meta.get("due")).startswith(candidate.due.day.isoformat()):
+        return False
+    return near.compare(candidate.text).says_the_same or same_lesson(candidate.text, near.passage.chunk.text.strip())
+
+
+def find_same(copy: NoteFile, near: Iterable[NearPassage], stored: Sequence[str]) -> NoteRecord | None:
+    """Return a note that says the same as an extracted note; a log entry isn't enough. A duty is the same on the same
+    day, or if `stored`, the texts that the agent has just stored, has it without a day. A note that forbids something
+    always stays."""
+    text, due = copy.body.partition("\n\n> ")[0].strip(), str(copy.record.meta.get("due", ""))[:10]
+    for one in near if not denies(text) else ():
+        note, known = one.passage.note, one.passage.chunk.text.strip()
+        if one.is_waiting or note.is_log or note.path == copy.record.path or denies(known):
+            continue
+        if copy.record.kind != COMMITMENT:
+            if one.compare(text).says_the_same:
+                return note
+            continue
+        day = str(note.meta.get("due", ""))[:10]
+        if not day and any(known in new for new in stored):
+            named = find_due(known, copy.record.created) if copy.record.created else None
+            day = named.day.isoformat() if named else due
+        if day and due in ("", day) and any(is_same_duty(text, words) for words in (known, note.title)):
+            return note
+    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.extraction import commitments
 from mcp_memory.models import NoteState
-from tests.extraction.talks import assistant, ingest, person, take
+from tests.extraction.talks import assistant, ingest, person, take, tool
 from tests.support.briefings import begun
 from tests.support.world import World, paths
 
@@ -208,6 +209,56 @@ async def test_a_report_closes_every_note_of_a_duty(world: World, said: str) -> 
         await take(engine, [person(report, 9, at=world.now + timedelta(hours=1))], "later")
         left = [one["title"] for one in (await engine.perform("due", {}))["commitments"]]
         assert left == ["Send the invoice to Bo"]
+
+
+STORED_TWICE = {  # what the person says, the agent's note of it, and the day
+    "The contract to Berger must be out by December 3rd.": ("Contract to Berger goes out on 3 December", "2026-12-03"),
+    "Remind me on 3 December to send Berger the contract.": ("Contract to Berger: send it", "2026-12-03"),
+    "I promised Berger the contract for Thursday": ("Send the contract to Berger by 2026-11-26", "2026-11-26"),
+    "Erinnere mich am Donnerstag an den Vertrag für Berger": ("Vertrag für Berger abschicken", "2026-11-26"),
+    "Rappelle-moi jeudi d'envoyer le contrat à Berger": ("Envoyer le contrat à Berger le 26 novembre", "2026-11-26"),
+    "Recuérdame el jueves que envíe el contrato a Berger": ("Enviar el contrato a Berger", "2026-11-26"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["commitment", "fact"])
+@pytest.mark.parametrize("is_same_turn", [True, False])
+@pytest.mark.parametrize("said", STORED_TWICE)
+async def test_an_agents_note_of_a_duty_takes_the_place_of_the_persons_words(
+    world: World, said: str, is_same_turn: bool, kind: str
+) -> None:
+    stored, due = STORED_TWICE[said]
+    async with world.engine() as engine:
+        before = [person(said, 10), assistant("Fine.", 20)]
+        if not is_same_turn:
+            assert len((await take(engine, before)).active) == 1
+        note = await engine.append(stored, kind=kind, due=due if kind == "commitment" else None, source="claude-code")
+        call = replace(tool("ok", 30, name="mcp__memory__memory_append"), arguments={"content": stored})
+        await take(engine, [*(before if is_same_turn else [person("note that", 25)]), call])
+        (one,) = (await engine.perform("due", {}))["commitments"]
+        assert (one["id"], one["due"][:10]) == (note.id, due)
+        _, words = (await engine.perform("history", {"target": note.id}))["chain"]
+        assert words["text"].strip() == said
+
+
+OTHER_DUTIES = {
+    "Remind me on 3 December to send Berger the contract.": "Send Berger the invoice on 3 December",
+    "Remind me on 3 December to call Berger about the contract.": "Send Berger the contract on 3 December",
+    "Remind me on 4 December to send Berger the contract.": "Contract to Berger goes out on 3 December",
+    "Erinnere mich am 3. Dezember an den Vertrag für Berger": "Vertrag für Hartmann am 3. Dezember abschicken",
+}
+
+
+@pytest.mark.parametrize("kind", ["commitment", "fact"])
+@pytest.mark.parametrize("said", OTHER_DUTIES)
+async def test_another_duty_or_day_takes_no_place(world: World, said: str, kind: str) -> None:
+    async with world.engine() as engine:
+        stored = OTHER_DUTIES[said]
+        await engine.append(stored, kind=kind, source="claude-code")
+        call = replace(tool("ok", 30, name="mcp__memory__memory_append"), arguments={"content": stored})
+        await take(engine, [person(said, 10), call])
+        titles = [one["title"] for one in (await engine.perform("due", {}))["commitments"]]
+        assert said.rstrip(".") in " ".join(titles) and len(titles) == 1 + (kind == "commitment")
 
 
 async def _closed(world: World, said: list[TranscriptMessage]) -> list[str]:

@@ -152,10 +152,10 @@ LATER = [person("and note that down", 30), appended(COPY, 40)]
 async def test_what_the_agent_stores_later_replaces_the_extracted_note(world: World):
     async with world.engine() as engine:
         (note,) = (await take(engine, [person(SAID, 10), assistant("Fine.", 20)])).active
-        await engine.append(COPY, kind="decision")
+        copy = await engine.append(COPY, kind="decision")
         await take(engine, LATER)
-        states = {record.id: record.state for record in records(engine)}
-        assert states[note] is NoteState.DELETED
+        found = {record.id: record for record in records(engine)}
+        assert found[note].superseded_by == (copy.id,) and SAID in world.read(found[note].path).decode()
         again = await take(engine, [person(SAID, 10), assistant("Fine.", 20)])
         assert again.active == again.waiting == ()
 
@@ -169,7 +169,7 @@ async def test_a_copy_of_the_agent_is_no_rejection_and_never_drops_what_forbids(
         await engine.append("Never deploy the billing service on Fridays", kind="decision")
         await take(engine, later)
         states = {record.id: record.state for record in records(engine)}
-        assert (states[said], states[kept]) == (NoteState.DELETED, NoteState.ACTIVE)
+        assert (states[said], states[kept]) == (NoteState.ARCHIVED, NoteState.ACTIVE)
         assert '"copied"' in (world.state / "candidates.jsonl").read_text()
 
 
