@@ -377,12 +377,14 @@ class SearchResult:
 
 FORK = "both replace"
 """The beginning of the reason for a conflict between two notes that replaced the same one, on two machines."""
+DOUBLE = "say the same"
+"""The reason why two notes are listed as doubles, which contradict each other in nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A contradiction of a note or log entry by a newer one, not decided yet. `before` is the older value and `after`
-    the newer value, if it is a single value."""
+    """A contradiction of a note or log entry by a newer one, or a pair of doubles, not decided yet. `before` is the
+    older value and `after` the newer value, if it is a single value."""
 
     older: NoteId
     newer: NoteId
@@ -401,7 +403,12 @@ class Conflict:
     @property
     def is_certain(self) -> bool:
         """Return whether values were compared."""
-        return not self.why.startswith(FORK)
+        return not self.is_double and not self.why.startswith(FORK)
+
+    @property
+    def is_double(self) -> bool:
+        """Return whether the notes say the same."""
+        return self.why == DOUBLE
 
     def partner_of(self, path: NotePath) -> NotePath | None:
         """Return the file of the other note, if either note is in this file."""

@@ -74,7 +74,7 @@ class PageWriter:
             for topic in topics
             if topic.page
         ]
-        overtaken = {conflict.older for conflict in self._index.conflicts()}
+        overtaken = {conflict.older for conflict in self._index.conflicts() if not conflict.is_double}
         for record in leaves:
             file = self._vault.read(record.path)
             if file.record.etag != record.etag:

@@ -38,7 +38,7 @@ from mcp_memory.text.language.terms import are_two
 MAX_CHARS, MAX_SENTENCES = 1200, 8
 """The limits of a statement; a longer note is a document."""
 _APART = re.compile(r"[(),;.]")
-_QUOTED = re.compile(r"^>.*\n?", re.MULTILINE)
+QUOTED = re.compile(r"^>.*\n?", re.MULTILINE)
 """The words of somebody else, such as the assistant's question below an answer."""
 
 
@@ -118,7 +118,7 @@ class ParsedSentence:
 @lru_cache(maxsize=2048)
 def parse_statement(text: str, title: str) -> tuple[ParsedSentence, ...]:
     """Parse the sentences, and append the title if it states something; return nothing for a document or quotation."""
-    text = TURNED_DOWN.split(_QUOTED.sub("", text))[0]
+    text = TURNED_DOWN.split(QUOTED.sub("", text))[0]
     if not text.strip() or len(text) > MAX_CHARS:
         return ()
     found = [sentence.text for sentence in sentences(text)] or [text.strip()]

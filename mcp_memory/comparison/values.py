@@ -35,7 +35,9 @@ NUMBERS, MONTHS, WEEKDAYS, SAME_UNITS = map(_rows, ("numbers", "months", "weekda
 """The number that each word means; for units the row of their other names."""
 UNITS, ENVIRONMENTS = _groups("units"), _groups("environments")
 """The group that each word belongs to."""
-TITLES, EMPTY, WEAK, ORDINALS, BOUNDS = map(_words, ("titles", "empty", "weak", "ordinals", "bounds"))
+TITLES, EMPTY, WEAK, ORDINALS, BOUNDS, FILLERS = map(
+    _words, ("titles", "empty", "weak", "ordinals", "bounds", "fillers")
+)
 OPPOSITES = [frozenset(group.split()) for group in _TABLE["opposites"]]
 SWITCHES = [pair for one, other in _TABLE["switches"].items() for pair in ((one, other), (other, one))]
 EVENT, PARTICIPLE, STATES = _pattern(_TABLE["event"]), _pattern(_TABLE["participle"]), _pattern(_TABLE["states"])
@@ -45,6 +47,7 @@ CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
 HISTORY = _pattern(_TABLE["history"])
 REPORTED = _pattern(_TABLE["reported"])
 EXCEPT, TENTATIVE = _pattern(_TABLE["except"]), _pattern(_TABLE["tentative"])
+ASIDES, LIMITS = _pattern(_TABLE["asides"]), _pattern(_TABLE["limits"])
 _CHANGED, _WHEN = _pattern(_TABLE["changed"]), _pattern(_TABLE["when"])
 _REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") for text in _TABLE[name]]
 

@@ -1,10 +1,12 @@
-"""Lists undecided contradictions, and writes decisions into the notes' files."""
+"""Lists undecided contradictions and doubles, and writes decisions into the notes' files."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
+from itertools import combinations
 from typing import Any
 
 from ulid import ULID
@@ -16,32 +18,39 @@ from mcp_memory.core.serializers import Choice, Payload, ReviewItem
 from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound
 from mcp_memory.indexing.stated_texts import StatedText
-from mcp_memory.models import Conflict, NoteId, NotePath
+from mcp_memory.models import DOUBLE, NoteId
+from mcp_memory.recall.excerpts import shortened
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.dates import format_when
 from mcp_memory.text.escape_invisible import visible_in
+from mcp_memory.text.language.sentences import quick_sentences
 from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
 
 CONFLICT, KEEP, BOTH = "conflict", "keep", "both"
+MOST_DOUBLES = 20
+"""The most groups of doubles that wait at once; the next come after a decision."""
 WRITE_S = LOOK_S = 30.0
 _PART = "edit it instead if only part of it is wrong"
 _PERSON = Caller(PERSON, is_person=True)
 
+Undecided = tuple[str, Sequence[StatedText]]
+"""Why notes wait for a decision, and the notes."""
+
 
 class ConflictReview:
-    """Decides conflicts for people; an agent decides by storing a note that supersedes another note."""
+    """Decides conflicts and doubles for people; an agent decides by storing a note that supersedes another note."""
 
     prefix = f"{CONFLICT}-"
-    kinds = (CONFLICT,)
+    kinds = (CONFLICT, "double")
 
     def __init__(self, core: Core) -> None:
         self._core = core
         self._conflicts = core.indexing.conflicts
 
     async def waiting(self) -> Sequence[ReviewItem]:
-        """Return the open conflicts, latest first, each with both notes."""
+        """Return the open conflicts, latest first, each with both notes, and the doubles."""
         await self._conflicts.scan()
         return await in_thread(self._read, deadline_s=LOOK_S, what="reading notes")
 
@@ -54,41 +63,58 @@ class ConflictReview:
         if choice not in (KEEP, BOTH):
             raise InvalidInput(f"unknown choice {choice[:40]!r}", hint=f"{KEEP} or {BOTH}")
         await self._conflicts.scan()
-        known = {_item_id(one): one for one in self._conflicts.open_conflicts}
+        found = await in_thread(self._found, deadline_s=LOOK_S, what="reading notes")
+        known = {_item_id(notes): (why, notes) for why, notes in found}
         if missing := [item for item in request.items if item not in known]:
-            raise NotFound(f"no open conflict {missing[0][:100]}", hint="mcp-memory review --conflicts lists them")
-        pairs = [known[item] for item in request.items]
-        if choice == KEEP and any(kept not in (one.older, one.newer) for one in pairs):
-            raise InvalidInput("keep needs a note of the conflict", hint="pass the id of the older or the newer note")
+            raise NotFound(f"no open conflict {missing[0][:100]}", hint="mcp-memory review lists them")
+        decided = [known[item] for item in request.items]
+        if choice == KEEP and any(kept not in [one.id for one in notes] for _, notes in decided):
+            raise InvalidInput("keep needs a note of the conflict", hint="pass the id of one of its notes")
         with acting(replace(_PERSON, run=f"{DECISION}-{ULID()}")):
-            for one in pairs:
-                change = partial(self._retire, one, kept) if choice == KEEP else partial(self._hold_both, one)
-                file = await in_thread(change, deadline_s=WRITE_S, what="changing the note")
-                await index_written(self._core, file)
+            for _, notes in decided:
+                retired = [partial(self._retire, one, kept) for one in notes if one.id != kept]
+                both = [partial(self._hold_both, *pair) for pair in combinations(notes, 2)]
+                for change in retired if choice == KEEP else both:
+                    file = await in_thread(change, deadline_s=WRITE_S, what="changing the note")
+                    await index_written(self._core, file)
         with suppress(IndexUnavailable):
             await self._conflicts.scan()
-        return visible_in([_describe_decision(one, kept) for one in pairs])
+        shown = [(why, next((one for one in notes if one.id == kept), notes[0])) for why, notes in decided]
+        return visible_in([{"id": one.id, "path": one.path, "title": why} for why, one in shown])
 
     # -- in threads --------------------------------------------------------------------------------------------
 
     def _read(self) -> list[ReviewItem]:
+        return [self._item(why, notes) for why, notes in self._found()]
+
+    def _found(self) -> Sequence[Undecided]:
+        """Return the open conflicts, latest first, each with the newer and the older note, and the doubles."""
         found = self._conflicts.open_conflicts
         paths = {path for one in found for path in (one.older_path, one.newer_path)}
         known = {stated.id: stated for path in paths for stated in self._conflicts.texts.at(path)}
-        return [
-            self._item(one, known[one.newer], known[one.older])
+        pairs = [
+            (one.why, (known[one.newer], known[one.older]))
             for one in reversed(found)
             if one.older in known and one.newer in known
         ]
+        doubles = _groups([notes for why, notes in pairs if why == DOUBLE])
+        return [*((why, notes) for why, notes in pairs if why != DOUBLE), *((DOUBLE, notes) for notes in doubles)]
 
-    def _item(self, conflict: Conflict, newer: StatedText, older: StatedText) -> ReviewItem:
-        choices = (
-            Choice("n", KEEP, "keep [n]ewer", f"keep newer: the older note is retired; {_PART}", newer.id),
-            Choice("o", KEEP, "keep [o]lder", f"keep older: the newer note is retired; {_PART}", older.id),
-            Choice("t", BOTH, "bo[t]h", "both: both are right, and they aren't shown again"),
-        )
-        notes = visible_in([self._side("newer", newer), self._side("older", older)])
-        return ReviewItem(_item_id(conflict), CONFLICT, "", visible_in(conflict.why), choices, notes=notes)
+    def _item(self, why: str, notes: Sequence[StatedText]) -> ReviewItem:
+        if why == DOUBLE:
+            kept, *gone = [shortened(one.id) or one.path for one in notes]
+            why = f"{DOUBLE}: keeps {kept}, supersedes {', '.join(gone)}; undo with mcp-memory undo {kept}"
+            what, roles = "double", ("keeps", *("supersedes" for _ in gone))
+            keep = [Choice("k", KEEP, "[k]eep the first", f"keep: these notes {why}", notes[0].id)]
+        else:
+            what, roles, (newer, older) = CONFLICT, ("newer", "older"), notes
+            keep = [
+                Choice("n", KEEP, "keep [n]ewer", f"keep newer: the older note is retired; {_PART}", newer.id),
+                Choice("o", KEEP, "keep [o]lder", f"keep older: the newer note is retired; {_PART}", older.id),
+            ]
+        both = Choice("t", BOTH, "bo[t]h", "both: both are right, and they aren't shown again")
+        sides = visible_in([self._side(role, one) for role, one in zip(roles, notes, strict=True)])
+        return ReviewItem(_item_id(notes), what, "", visible_in(why), [*keep, both], notes=sides)
 
     def _side(self, role: str, stated: StatedText) -> dict[str, Any]:
         record, note = self._core.index.note(stated.path), stated.note
@@ -97,26 +123,38 @@ class ConflictReview:
         date = stated.when and format_when(stated.when)
         return {"role": role, **facts, "date": date, "source": record and record.source}
 
-    def _retire(self, conflict: Conflict, kept: NoteId) -> NoteFile:
-        is_newer = kept == conflict.newer
-        path, gone = (conflict.older_path, conflict.older) if is_newer else (conflict.newer_path, conflict.newer)
-        return self._core.vault.supersede(path, kept, _entry(gone, path), _PERSON)
+    def _retire(self, gone: StatedText, kept: NoteId) -> NoteFile:
+        return self._core.vault.supersede(gone.path, kept, _entry(gone), _PERSON)
 
-    def _hold_both(self, conflict: Conflict) -> NoteFile:
-        entry = _entry(conflict.newer, conflict.newer_path)
-        mark = f"{entry}={conflict.older}" if entry else conflict.older
-        return self._core.vault.mark_compatible(conflict.newer_path, mark, _PERSON)
+    def _hold_both(self, newer: StatedText, older: StatedText) -> NoteFile:
+        entry = _entry(newer)
+        return self._core.vault.mark_compatible(newer.path, f"{entry}={older.id}" if entry else older.id, _PERSON)
 
 
-def _item_id(conflict: Conflict) -> str:
-    return f"{CONFLICT}-{sha256(f'{conflict.older} {conflict.newer}'.encode()).hexdigest()[:12]}"
+def _groups(pairs: Iterable[Sequence[StatedText]]) -> list[list[StatedText]]:
+    """Return groups of doubles, the largest first, each with the fullest or else newest note before those that add
+    nothing to it."""
+    partners = defaultdict[StatedText, list[StatedText]](list)
+    for newer, older in pairs:
+        partners[newer].append(older)
+        partners[older].append(newer)
+    groups, taken = list[list[StatedText]](), set[StatedText]()
+    for kept in sorted(partners, key=_fullness, reverse=True):
+        others = [one for one in partners[kept] if one not in taken]
+        if others and kept not in taken:
+            groups.append([kept, *others])
+            taken |= {*groups[-1]}
+    return sorted(groups, key=len, reverse=True)[:MOST_DOUBLES]
 
 
-def _describe_decision(conflict: Conflict, kept: NoteId) -> Payload:
-    is_older = kept == conflict.older
-    note_id, path = (conflict.older, conflict.older_path) if is_older else (conflict.newer, conflict.newer_path)
-    return {"id": note_id, "path": path, "title": conflict.why}
+def _fullness(stated: StatedText) -> tuple[int, int]:
+    return len(quick_sentences(stated.note.text)), len(stated.note.text)
 
 
-def _entry(note_id: NoteId, path: NotePath) -> str | None:
-    return note_id.removeprefix(f"{path}#") if note_id.startswith(f"{path}#") else None
+def _item_id(notes: Sequence[StatedText]) -> str:
+    return f"{CONFLICT}-{sha256(' '.join(one.id for one in reversed(notes)).encode()).hexdigest()[:12]}"
+
+
+def _entry(stated: StatedText) -> str | None:
+    start = f"{stated.path}#"
+    return stated.id.removeprefix(start) if stated.id.startswith(start) else None

@@ -11,14 +11,17 @@ from datetime import datetime
 from time import monotonic
 
 from mcp_memory.comparison.comparison import Comparison
+from mcp_memory.comparison.double import are_doubles
 from mcp_memory.comparison.other_value import NoteText, clipped
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.stated_texts import LONG_AGO, Contrary, StatedText, StatedTexts
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, PrivateMarks
+from mcp_memory.models import DOUBLE, FORK, Conflict, Etag, Filters, NoteId, NotePath, PrivateMarks
 from mcp_memory.runtime.health import give_way
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.language.denials import denies
+from mcp_memory.vault.ownership import is_persons
 from mcp_memory.vault.succession.chains import Chains
 
 NEAREST_OF_NEW = 6
@@ -30,7 +33,7 @@ MOST_ENTRIES = 200
 """The most entries of a log, the latest, that are compared whenever it changes."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """The seconds for which a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 12
+DETECTOR = 13
 """The detector's version. Increment it when notes have to be compared again, because the detector judges them
 differently."""
 
@@ -148,6 +151,7 @@ class ConflictScan:
             others += self._newest(others)
             near = list({other.id: other for other in others if other.id != stated.id}.values())
             yield from self._forks(stated)
+            yield from self._doubles(stated, near)
             found = [(older, stated, why) for older, why in self._contradicted(stated, near)]
             for newer in near:
                 if self.texts.is_older(stated, newer):
@@ -166,10 +170,25 @@ class ConflictScan:
             replaced = [name for name in note.supersedes if name in rival.supersedes]
             for other in self.texts.at(rival.path) if replaced else ():
                 if other.id != stated.id and not other.holds_beside(stated):
-                    older, newer = sorted((stated, other), key=lambda one: (self.texts.date(one), one.id))
                     known = next((found.title for found in self._index.note_by_id(replaced[0])), replaced[0])
-                    at, why = self.texts.date(newer).isoformat(), f'{FORK} "{known}"'
-                    yield Conflict(older.id, newer.id, older.path, newer.path, at, clipped(older.note.text), None, why)
+                    yield self._undecided(stated, other, f'{FORK} "{known}"')
+
+    def _doubles(self, stated: StatedText, near: Sequence[StatedText]) -> Iterator[Conflict]:
+        """Yield the notes that say the same as this one, for the same time. A person's prohibition and an agent's copy
+        of it aren't interchangeable."""
+        for other in near if not stated.is_foreign and "#" not in stated.id else ():
+            is_apart = other.is_foreign or "#" in other.id or other.holds_beside(stated)
+            if is_apart or other.note.project != stated.note.project or not are_doubles(stated.note, other.note):
+                continue
+            notes = [note for path in (stated.path, other.path) if (note := self._index.note(path))]
+            times = {(str(note.meta.get("due")), note.expires_at) for note in notes}
+            if len(times) == 1 and (len({*map(is_persons, notes)}) == 1 or not denies(stated.note.text)):
+                yield self._undecided(stated, other, DOUBLE)
+
+    def _undecided(self, stated: StatedText, other: StatedText, why: str) -> Conflict:
+        older, newer = sorted((stated, other), key=lambda one: (self.texts.date(one), one.id))
+        at = self.texts.date(newer).isoformat()
+        return Conflict(older.id, newer.id, older.path, newer.path, at, clipped(older.note.text), None, why)
 
     def _newest(self, others: Sequence[StatedText]) -> list[StatedText]:
         """Return the latest statements that contradict these."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
 
-from mcp_memory.client.credentials import PERSON
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
 from mcp_memory.text.dates.due import DueDate, due_from
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.text_hash import text_hash
+from mcp_memory.vault.ownership import is_persons
 
 MOST_TOLD, MOST_NAMED = 6, 3
 """The most lines of one answer, and the most titles of overdue commitments in one line; `mcp-memory due` has all."""
@@ -127,8 +127,7 @@ def _title(one: Commitment) -> str:
 
 def _by_an_agent(note: NoteRecord) -> str:
     """Name the agent that stored the commitment by itself; empty if the person asked for it."""
-    is_persons = note.source in {None, PERSON} or "voice" in note.meta
-    return "" if is_persons else f" (noted by {in_line(str(note.source))})"
+    return "" if is_persons(note) else f" (noted by {in_line(str(note.source))})"
 
 
 def _mark(one: Commitment) -> str:

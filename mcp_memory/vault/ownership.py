@@ -25,6 +25,11 @@ PERSONS_SOURCES = frozenset({None, PERSON, DISK, DREAM})
 """The sources that write for the person: an edit by hand, a terminal, and dreaming with their ticks."""
 
 
+def is_persons(note: NoteRecord) -> bool:
+    """Return whether a note is the person's own, or was captured from what they said or agreed to."""
+    return note.source in PERSONS_SOURCES or "voice" in note.meta
+
+
 class OwnershipTier(StrEnum):
     """The owners of a note, from the least to the most that agents may do with it."""
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
 from typing import Any
 
 import click
@@ -42,8 +41,9 @@ def review(
 
     Then it shows notes that contradict each other, latest first. Until you decide, agents see the newer note with the
     older value. Keeping a note supersedes the whole other note. If that note contains more than the old value, edit the
-    value instead; this settles the conflict, too. Finally, it shows proposals from DREAMS.md, uncertain claims, and
-    notes that could go to _archive/. `mcp-memory undo NOTE` undoes a decision.
+    value instead; this settles the conflict, too. Notes that say the same are offered once: the fullest supersedes the
+    others. Finally, it shows proposals from DREAMS.md, uncertain claims, and notes that could go to _archive/.
+    `mcp-memory undo NOTE` undoes a decision.
 
     \b
     mcp-memory review                          with keys, on a terminal
@@ -108,7 +108,7 @@ def _settle(cli: CommandContext, note: str, other: str | None, choice: str, *, y
         error = InvalidInput if kept_ids else NotFound
         raise error(f"{len(kept_ids) or 'no'} open conflict of {note}", hint="mcp-memory review --conflicts lists them")
     if choice == "keep" and not cli.as_json:
-        rivals = [rival for _, _, rival in shown]
+        rivals = [rival for _, _, others in shown for rival in others]
         say_all(fit("retires", f"{rival['title']}  ({rival['path']})", short_id(rival["id"])) for rival in rivals)
         if not yes and sys.stdin.isatty():
             confirm(f"keep {short_id(note)} in place of {'this' if len(rivals) == 1 else 'these'}?", abort=True)
@@ -119,12 +119,14 @@ def _settle(cli: CommandContext, note: str, other: str | None, choice: str, *, y
 
 def _conflicts_of(
     cli: CommandContext, note: str, other: str | None
-) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield the id of each open conflict of a note (with another note, if given), that note, and its rival."""
-    for item in cli.ask("waiting", only=["conflict"])["waiting"]:
-        for kept, rival in permutations(item["notes"]):
-            if _is_named(kept, note) and (other is None or _is_named(rival, other)):
-                yield item["id"], kept, rival
+) -> Iterator[tuple[str, Mapping[str, Any], Sequence[Mapping[str, Any]]]]:
+    """Yield the id of each open conflict or double of a note (with another note, if given), that note, and its
+    rivals."""
+    for item in cli.ask("waiting", only=["conflict", "double"])["waiting"]:
+        for kept in item["notes"]:
+            rivals = [rival for rival in item["notes"] if rival is not kept]
+            if _is_named(kept, note) and (other is None or any(_is_named(rival, other) for rival in rivals)):
+                yield item["id"], kept, rivals
 
 
 def _is_named(side: Mapping[str, Any], name: str) -> bool:

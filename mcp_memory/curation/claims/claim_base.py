@@ -62,7 +62,8 @@ class ClaimBase:
         return [one for one in shown if one.claims]
 
     def _read(self) -> Sequence[Claim]:
-        wanted, conflicts = replace(self.wanted, now=self.clock()), self.index.conflicts()
+        wanted = replace(self.wanted, now=self.clock())
+        conflicts = [one for one in self.index.conflicts() if not one.is_double]
         key = self.index.watermark(), wanted.now and wanted.now.date(), tuple(conflicts)
         known = self._known
         if known[0] != key:
