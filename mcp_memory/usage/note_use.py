@@ -35,13 +35,13 @@ class DayUse(NamedTuple):
     edited: int = 0
 
 
-SHARE_UNUSED, SHARE_USED = 7.5, 2.5
-"""The unused and used showings that are assumed before any is counted, so that a note keeps its bar if a quarter of its
-showings are used."""
+SHARE_UNUSED, SHARE_USED = 7.5, 5.0
+"""The unused and used showings that are assumed before any is counted, so that a note keeps its bar if two fifths of
+its showings are used: as many as in a lived week, repeated four times. With a quarter, more noise came sooner there."""
 
 LEAST_ODDS, MOST_ODDS = 3 / 7, 3 / 2
-"""The limits of `ShowingOutcome.odds`. Ten showings without a use reach the first, which raises a bar of .3 to .5; two
-uses reach the second, which lowers it to .22."""
+"""The limits of `ShowingOutcome.odds`. Ten showings without a use reach the first, which raises a bar of .3 to .5;
+three uses reach the second, which lowers it to .22."""
 
 
 class ShowingOutcome(NamedTuple):
@@ -52,7 +52,7 @@ class ShowingOutcome(NamedTuple):
 
     @property
     def odds(self) -> float:
-        """The factor of the odds that the note helps: (1 + used / 2.5) / (1 + unused / 7.5), within the limits."""
+        """The factor of the odds that the note helps: (1 + used / 5) / (1 + unused / 7.5), within the limits."""
         odds = (1 + self.used / SHARE_USED) / (1 + (self.shown - self.used) / SHARE_UNUSED)
         return min(max(odds, LEAST_ODDS), MOST_ODDS)
 

@@ -65,7 +65,7 @@ def test_what_the_agent_uses_of_a_note_is_counted_after_its_turn(served: Place):
     assert fact in hook(served, "prompt", file, prompt=question)
     turn = [line(1, question, sessionId="uses"), line(2, "At 17:45.", role="assistant", sessionId="uses")]
     hook(served, "stop", transcript(served, "uses", turn))
-    shown = "shown 1 time, used 1: needs 0.23 instead of 0.30  (mcp-memory mute --undo"
+    shown = "shown 1 time, used 1: needs 0.26 instead of 0.30  (mcp-memory mute --undo"
     assert eventually(lambda: shown in served.run("why", "uses").ok().out)
 
 
