@@ -26,7 +26,7 @@ from mcp_memory.search.searcher import Searcher
 from mcp_memory.search.thresholds import LIKELY
 from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
-from mcp_memory.usage.note_use import NoteUse, ShowingOutcome, with_odds
+from mcp_memory.usage.note_use import NoteUse, with_odds
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
@@ -199,8 +199,8 @@ class RecallAnswerer:
         known = self.uses.outcomes(filters.project)
 
         def learned(chunk: RankedChunk) -> RankedChunk:
-            outcome = known.get(chunk.passage.shown_id, ShowingOutcome())
-            return replace(chunk, relevance=with_odds(chunk.relevance, outcome.odds))
+            outcome = known.get(chunk.passage.shown_id)
+            return replace(chunk, relevance=with_odds(chunk.relevance, outcome.odds)) if outcome else chunk
 
         return replace(ranked, passages=tuple(map(learned, ranked.passages)))
 
