@@ -23,6 +23,8 @@ from mcp_memory.comparison.values import (
     EVENT,
     EXCEPT,
     MEASURED,
+    SCOPE,
+    SETS,
     TENTATIVE,
     WEAK,
     WITH_UNIT,
@@ -181,9 +183,18 @@ class _Pair:
         heads = any(head and _covers(known, head) for head, known in ((old.head, known), (new.head, old_known)))
         return heads and not is_modified(old, new)
 
+    def _is_limited(self, old: ParsedSentence, new: ParsedSentence) -> bool:
+        """Return whether the newer sentence names something for which alone it holds: `for the Acme account`."""
+        known = old.keys | self._older.topic
+        scopes = {token.start: token for token in new.main if token.type in {"word", "name"}}
+        ends = (match.end() for match in SCOPE.finditer(new.text))
+        return any(end in scopes and not common_keys({scopes[end].key}, known) for end in ends)
+
     def _changed(self, old: ParsedSentence, new: ParsedSentence, signs: Set[str]) -> Contradiction | None:
         is_log = self._older.kind == self._newer.kind == "log"  # a log keeps a history of measurements
         types = (MEASURED - COUNTED if is_log else MEASURED) | {"date"}
+        if self._is_limited(old, new):
+            return None
         renamed = old.names - new.keys and new.names - old.keys
         if renamed and signs <= WEAK and any(t.type in types and t.key not in new.keys for t in old.tokens):
             return None  # `now` is too weak a signal for sentences that differ this much
@@ -200,7 +211,7 @@ class _Pair:
                 common = common_keys({token.key for token in old.main}, new.keys)
                 news = news if olds and len(common) > 1 else []
             if news and (olds or signs - WEAK):
-                return Contradiction(_first(olds or known), _first(news))
+                return Contradiction(_first(olds or known), _first(news), outright=SETS.search(new.text) is not None)
         return switched(old, new)
 
 

@@ -46,7 +46,7 @@ CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
 )
 HISTORY = _pattern(_TABLE["history"])
 REPORTED = _pattern(_TABLE["reported"])
-EXCEPT, TENTATIVE = _pattern(_TABLE["except"]), _pattern(_TABLE["tentative"])
+EXCEPT, SCOPE, SETS, TENTATIVE = (_pattern(_TABLE[name]) for name in ("except", "scope", "sets", "tentative"))
 ASIDES, LIMITS = _pattern(_TABLE["asides"]), _pattern(_TABLE["limits"])
 _CHANGED, _WHEN = _pattern(_TABLE["changed"]), _pattern(_TABLE["when"])
 _REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") for text in _TABLE[name]]
@@ -71,7 +71,7 @@ def rejections(sentence: str) -> Iterator[Rejection]:
 
 def words_of_change(sentence: str) -> set[str]:
     """Return the words that signal a change, such as `now` or `moved`."""
-    return {match[0].lower() for match in _CHANGED.finditer(sentence)}
+    return {match[0].lower() for pattern in (_CHANGED, SETS) for match in pattern.finditer(sentence)}
 
 
 def when_spans(sentence: str) -> list[tuple[int, int]]:
