@@ -63,8 +63,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """The ids of notes stored without review and of notes that wait. `known` counts candidates in memory or rejected by
-    you."""
+    """The ids of notes stored without review and of notes that wait. `known`: candidates in memory or rejected."""
 
     active: tuple[NoteId, ...]
     waiting: tuple[NoteId, ...]
@@ -183,12 +182,7 @@ class CandidateIngest:
         must_wait: bool,
     ) -> CandidateOutcome:
         """Store a candidate; return KNOWN if it isn't new."""
-        if self._log.find(note_id):
-            return CandidateOutcome.KNOWN
-        stored = await in_thread(self._index.note_by_id, note_id, deadline_s=10, what="looking for the note")
-        if stored:  # a crash prevented the log entry, or another device stored the note
-            outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
-            await self.record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
+        if await self.has(note_id, captured):
             return CandidateOutcome.KNOWN
         near = await self._nearest_unless_known(candidate, captured, rejected)
         if near is None:
@@ -280,10 +274,18 @@ class CandidateIngest:
             more=more,
         )
 
+    async def has(self, note_id: NoteId, captured: CapturedMessages) -> bool:
+        """Return whether a candidate was handled before."""
+        stored = await in_thread(self._index.note_by_id, note_id, deadline_s=10, what="looking for the note")
+        if stored and not self._log.find(note_id):  # a crash prevented the log entry, or another device stored the note
+            outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
+            await self.record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
+        return self._log.find(note_id) is not None
+
     async def is_known(self, candidate: Candidate, captured: CapturedMessages) -> bool:
         """Return whether memory says the same, or you rejected the candidate. What only waits is in no answer."""
-        known = partial(self._nearest_unless_known, candidate, captured, await self._rejected())
-        return await known(counts_waiting=not candidate.outright) is None
+        rejected = await self._rejected()
+        return await self._nearest_unless_known(candidate, captured, rejected, counts_waiting=False) is None
 
     async def _rejected(self) -> Sequence[RejectedCandidate]:
         look = partial(rejected_candidates, self._log, self._index, self._vault)

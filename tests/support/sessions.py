@@ -15,9 +15,9 @@ class Sessions:
 
     def __init__(self, world: World) -> None:
         self.world, self.folder = world, world.state.parent / "claude"
-        self.folder.mkdir()
+        self.folder.mkdir(exist_ok=True)
         self.repository = world.state.parent / "app"
-        (self.repository / ".git").mkdir(parents=True)
+        (self.repository / ".git").mkdir(parents=True, exist_ok=True)
         (self.repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
 
     def engine(self, **sections: Any):

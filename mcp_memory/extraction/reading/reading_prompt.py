@@ -1,7 +1,7 @@
 """Shows a session and the notes near it to a language model. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -9,6 +9,7 @@ from string import Template
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.statements.extractor import appended_texts
+from mcp_memory.statements.language import names_project
 from mcp_memory.summarizers.base import Prompt
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.secrets.finder import redact
@@ -17,6 +18,7 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 
 ANSWER_TOKENS = 2000
 MOST_PERSON_CHARS, MOST_AGENT_CHARS, MOST_NOTE_CHARS, MOST_TOOL_CHARS = 3000, 900, 240, 300
+MOST_PROJECTS = 12
 ULID_FORM = re.compile(r"[0-9A-Z]{26}")
 ID_CHARS = 6
 """The last characters of a note's id, which name it in the prompt."""
@@ -47,49 +49,49 @@ class ShownNote:
 @dataclass(frozen=True, slots=True)
 class ReadingPrompt:
     """A prompt for a part of a session. `messages` are numbered from 1 in it; those before the offset `fresh_from` were
-    read before. `about` names the day and the project."""
+    read before. `about` names the day and the project. `projects`: others that the messages name."""
 
     prompt: Prompt
     messages: Sequence[TranscriptMessage]
     notes: Sequence[ShownNote]
     about: str
     fresh_from: int = 0
+    projects: Sequence[str] = ()
 
 
-def build_prompts(
+def build_prompt(
     messages: Sequence[TranscriptMessage],
     notes: Sequence[ShownNote],
     about: str,
     prompt_tokens: int,
     fresh_from: int = 0,
-) -> Iterator[ReadingPrompt]:
-    """Yield a prompt for each part of a session that fits into `prompt_tokens`, besides the instructions. `about`: the
-    day and the project. A part without new words of the person isn't shown."""
+    projects: Sequence[str] = (),
+) -> ReadingPrompt | None:
+    """Return the prompt for the first part of a session that fits into `prompt_tokens`, besides the instructions; None
+    without new words of the person. `about`: the day and the project. `projects`: the others."""
     listed = "\n".join(note.render() for note in notes) or "none yet"
     room = max(prompt_tokens - count_tokens(listed), prompt_tokens // 2) * CHARS_PER_TOKEN
     part: list[TranscriptMessage] = []
-    length = 0
+    length, is_new = 0, False
     for message in messages:
         size = len(_line(message)) + ID_CHARS
         if part and length + size > room:
-            yield from _prompt(part, notes, listed, about, fresh_from)
+            if is_new:
+                break
             part, length = [], 0
         part.append(message)
         length += size
-    yield from _prompt(part, notes, listed, about, fresh_from)
-
-
-def _prompt(
-    messages: Sequence[TranscriptMessage], notes: Sequence[ShownNote], listed: str, about: str, fresh_from: int
-) -> Iterator[ReadingPrompt]:
-    if not any(message.role is Role.USER and message.offset >= fresh_from for message in messages):
-        return
-    lines = [(number, _line(message)) for number, message in enumerate(messages, 1)]
+        is_new = is_new or (message.role is Role.USER and message.offset >= fresh_from)
+    if not is_new:
+        return None
+    lines = [(number, _line(message)) for number, message in enumerate(part, 1)]
     said = "\n".join(f"[{number}] {line}" for number, line in lines if line)
-    text = f"Notes:\n{listed}\n\nSession, {about}:\n{said}"
+    named = [project for project in projects if names_project(said, project)][:MOST_PROJECTS]
+    others = f" (other projects: {', '.join(named)})" if named else ""
+    text = f"Notes:\n{listed}\n\nSession, {about}{others}:\n{said}"
     mark = quote_mark(text)
     prompt = Prompt(_instructions().substitute(mark=mark), f"<<<{mark}\n{text}\n{mark}>>>", ANSWER_TOKENS, mark)
-    yield ReadingPrompt(prompt, tuple(messages), tuple(notes), about, fresh_from)
+    return ReadingPrompt(prompt, part, notes, about, fresh_from, named)
 
 
 def _line(message: TranscriptMessage) -> str:

@@ -18,7 +18,7 @@ from mcp_memory.core.core import Core
 from mcp_memory.errors import McpMemoryError, SummarizerUnavailable
 from mcp_memory.extraction.candidate_log import CandidateOutcome
 from mcp_memory.extraction.reading.reading_answer import SessionReading, check_answer
-from mcp_memory.extraction.reading.reading_prompt import ReadingPrompt, ShownNote, build_prompts
+from mcp_memory.extraction.reading.reading_prompt import ReadingPrompt, ShownNote, build_prompt
 from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.session_notes import REMEMBERED, SessionNotes
 from mcp_memory.jobs.job import Every, JobReport, JobTurn
@@ -102,30 +102,39 @@ class SessionReadings:
         return await in_thread(read, deadline_s=STEP_S, what="reading a transcript")
 
     async def _read(self, checkpoint: Checkpoint, captured: CapturedMessages, turn: JobTurn) -> Counter[str]:
-        """Read what is new in a session, part by part. A part that was stored isn't read again."""
-        fresh_from = self._finished.handled(checkpoint) - checkpoint.restarts * RESTART
-        messages = _unread(captured.messages, max(0, fresh_from))
-        done, config = Counter[str](), self._core.config.summarizer
-        if not messages or is_channel(captured.project):
-            return done
-        captured = replace(captured, messages=messages)
-        notes = await self._notes(captured)
-        parts = build_prompts(messages, notes, self._about(captured), config.prompt_tokens, fresh_from)
-        for asked in parts:
+        """Read what is new in a session, part by part. A part that was stored isn't read again, and its notes are shown
+        with the next one."""
+        fresh_from = max(0, self._finished.handled(checkpoint) - checkpoint.restarts * RESTART)
+        done = Counter[str]()
+        while asked := await self._next_part(captured, fresh_from):
             reading = await self._ask(asked, turn)
+            done["read"] = 1
             if reading is None:
                 log.warning("a language model answered in another form")
-                return done + Counter(read=1, unusable=1)
-            made = await self._store.store(reading.statements, captured)
-            wrong = [note.id for note in reading.wrong]
-            await self._session_notes.drop_read(wrong, captured.session, below=REMEMBERED)
-            stored, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
-            done += Counter(stored=stored, waiting=waiting, unsupported=reading.unsupported)
-            so_far = replace(checkpoint, offset=asked.messages[-1].offset + 1)
-            mark = partial(self._finished.mark_up_to, so_far)
+                done["unusable"] += 1
+            else:
+                made = await self._store.store(reading.statements, captured)
+                wrong = [note.id for note in reading.wrong]
+                await self._session_notes.drop_read(wrong, captured.session, below=REMEMBERED)
+                stored, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
+                done += Counter(stored=stored, waiting=waiting, unsupported=reading.unsupported)
+            fresh_from = asked.messages[-1].offset + 1
+            mark = partial(self._finished.mark_up_to, replace(checkpoint, offset=fresh_from))
             await in_thread(mark, deadline_s=STEP_S, what="saving how far it is")
-        await self._session_notes.drop_proposals(captured.session)
-        return done + Counter(read=1)
+        if done["read"] and not done["unusable"]:
+            await self._session_notes.drop_proposals(captured.session)
+        return done
+
+    async def _next_part(self, captured: CapturedMessages, fresh_from: int) -> ReadingPrompt | None:
+        """Return the prompt for the next part that has new words of the person."""
+        messages = _unread(captured.messages, fresh_from)
+        if not messages or is_channel(captured.project):
+            return None
+        captured = replace(captured, messages=messages)
+        notes, about = await self._notes(captured), self._about(captured)
+        book = await in_thread(self._core.projects.book, deadline_s=STEP_S, what="reading the list of projects")
+        projects = [project.label for project in book.projects if project.label != captured.project]
+        return build_prompt(messages, notes, about, self._core.config.summarizer.prompt_tokens, fresh_from, projects)
 
     async def _ask(self, asked: ReadingPrompt, turn: JobTurn) -> SessionReading | None:
         """Ask the model, and leave the turn to other work until it answers. Raises SummarizerUnavailable."""
