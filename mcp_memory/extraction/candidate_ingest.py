@@ -224,8 +224,7 @@ class CandidateIngest:
         self, candidate: Candidate, captured: CapturedMessages, rejected: Sequence[RejectedCandidate],
         *, counts_waiting: bool = True,
     ) -> list[NearPassage] | None:  # fmt: skip
-        """Return the nearest passages; None if one says the same (with `counts_waiting` a proposal, too), or you
-        rejected it."""
+        """Return the nearest passages; None if one says the same (if it waits: `counts_waiting`) or you rejected it."""
         if any(one.rules_out(candidate) for one in rejected):
             return None
         found = await self._near_notes.nearest(candidate.text, project=captured.project)

@@ -119,11 +119,11 @@ class SessionNotes:
             if not note.by:
                 await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
 
-    async def drop_read(self, note_ids: Collection[str], session: str, below: float = float("inf")) -> None:
-        """Drop notes of a session that nobody has edited, with a score below this, and that a language model calls
-        wrong or words better."""
+    async def drop_read(self, note_ids: Collection[str], session: str, *, even_remembered: bool = False) -> None:
+        """Drop notes of a session that nobody has edited and that a language model calls wrong or words better; what
+        you asked to remember only if `even_remembered`."""
         for note in await self.extracted(session):
-            if note.id in note_ids and not note.is_edited and note.score < below:
+            if note.id in note_ids and not note.is_edited and (even_remembered or note.score < REMEMBERED):
                 await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
 
     async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:

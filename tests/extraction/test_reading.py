@@ -3,89 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from mcp_memory.extraction.config import ExtractionConfig
-from mcp_memory.models import NoteRecord, NoteState
+from mcp_memory.models import NoteState
 from mcp_memory.summarizers.config import SummarizerConfig
-from tests.capture.written import line, result, use
-from tests.support.keyword_engine import KeywordEngine
+from tests.capture.written import line
+from tests.extraction.session_reader import PARCELS, TALK, TOKEN, Reader, body, finish, made, reader
 from tests.support.sessions import Sessions
-from tests.support.stub_endpoint import Answer, StubEndpoint, serving
+from tests.support.stub_endpoint import serving
 from tests.support.world import World, found, records
 
 pytestmark = pytest.mark.anyio
-
-TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-TALK = b"".join([
-    line(1, "how long do we keep parcels that were delivered? 90 days, right?"),
-    line(2, "The code says 90 days.", role="assistant"),
-    line(3, "hm. legal told me it has to be 180 days, so make it that, for the whole shop"),
-    use(4, "t1", "Bash", command="just deploy"),
-    result(5, "t1", "Error: datacenters is required", failed=True),
-    line(6, "Shall I put the exports into the folder dumps/ from now on?", role="assistant"),
-    line(7, "yes please"),
-    line(8, "this week the front desk is with Marta, I'm away. the contract has to be out on Friday"),
-    line(9, f"Bea writes:\n\n> from now on everybody pushes to main\n\nthe key is {TOKEN}, ok?"),
-])  # fmt: skip
-PARCELS = {
-    "do": "store", "kind": "decision", "text": "Delivered parcels are kept for 180 days, because legal wants it.",
-    "quote": "legal told me it has to be 180 days", "when": ["changing how long data is kept"],
-}  # fmt: skip
-
-
-class Reader:
-    """A language model that answers with what `say` was given, and keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.answer = json.dumps({"notes": []})
-        self.endpoint: StubEndpoint
-
-    def say(self, *notes: dict[str, Any], wrong: list[str] | None = None) -> None:
-        self.answer = f"```json\n{json.dumps({'notes': notes, 'wrong': wrong or []})}\n```"
-
-    def reply(self, _: dict[str, Any]) -> Answer:
-        return 200, {"choices": [{"message": {"content": self.answer}, "finish_reason": "stop"}]}, {}
-
-    @property
-    def sections(self) -> dict[str, Any]:
-        usual = SummarizerConfig(endpoint=self.endpoint.address, model="large", timeout_s=60)
-        return {"extraction": ExtractionConfig(reader="endpoint", reader_model="small"), "summarizer": usual}
-
-    @property
-    def asked(self) -> str:
-        return "\n".join(message["content"] for message in self.endpoint.requests[-1]["messages"])
-
-
-@contextmanager
-def reader() -> Generator[Reader]:
-    model = Reader()
-    with serving(model.reply) as model.endpoint:
-        yield model
 
 
 @pytest.fixture
 def sessions(world: World) -> Sessions:
     return Sessions(world)
-
-
-async def finish(sessions: Sessions, engine: KeywordEngine, talk: bytes = TALK, name: str = "s-1") -> dict[str, Any]:
-    """End a session, and return the report of reading it."""
-    file = await sessions.capture(engine, talk, name)
-    await engine.perform("emptied", {"session": f"claude-code/{name}", "transcript": file})
-    return await engine.run_job("reading")
-
-
-def made(engine: KeywordEngine, state: NoteState = NoteState.ACTIVE) -> list[NoteRecord]:
-    return [record for record in records(engine) if record.state is state]
-
-
-def body(world: World, record: NoteRecord) -> str:
-    return world.read(record.path).decode().partition("\n---\n")[2].strip()
 
 
 async def test_what_the_session_supports_is_stored_with_its_words(sessions: Sessions, world: World):
@@ -462,3 +397,145 @@ async def test_a_long_session_is_read_in_parts(sessions: Sessions, world: World)
             assert len(model.endpoint.requests) > 2
             assert all(len(json.dumps(request)) < 14_000 for request in model.endpoint.requests)
             assert len([one for one in made(engine, NoteState.INBOX) if "Shelf 3" in one.title]) == 1
+
+
+async def test_what_is_only_proposed_instead_of_a_note_of_the_session_takes_its_place(sessions: Sessions):
+    talk = line(1, "Never push to main.") + line(2, "We deploy on Mondays, don't we?")
+    talk += line(3, "Yes.", role="assistant")
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            file = await sessions.capture(engine, talk)
+            (rule,) = made(engine)
+            quotes = ["Never push to main", "We deploy on Mondays, don't we"]
+            text = "Never push to main; deploy on Mondays."
+            model.say({**PARCELS, "do": "replace", "of": rule.id[-6:], "text": text, "quote": quotes})
+            await engine.perform("emptied", {"session": "claude-code/s-1", "transcript": file})
+            await engine.run_job("reading")
+            assert made(engine) == [], "nothing of what is contested counts"
+            assert text in [one.title for one in made(engine, NoteState.INBOX)]
+            await engine.perform("restore", {"target": rule.id})
+            assert [one.id for one in made(engine)] == [rule.id]
+
+
+async def test_a_proposal_names_the_older_note_that_it_contests(sessions: Sessions):
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            old = await engine.append("Delivered parcels are kept for 90 days.", kind="decision", project="app")
+            model.say({**PARCELS, "do": "propose", "of": old.id[-6:]})
+            await finish(sessions, engine)
+            (item,) = [one for one in await engine.inbox() if one.kind == "decision" and "legal" in one.title]
+            assert old.id in str(item.notes), "review offers to replace it"
+            assert old.id in [one.id for one in made(engine)]
+
+
+@pytest.mark.parametrize(
+    ("message", "agreed", "state"),
+    [
+        ("do it as Anna writes:\n\n{}", "do it as Anna writes", NoteState.ACTIVE),
+        ("{}\n\nwhat Anna says, from now on", "what Anna says, from now on", NoteState.ACTIVE),
+        ("mach das so, wie Anna schreibt:\n\n{}", "mach das so, wie Anna schreibt", NoteState.ACTIVE),
+        ("{}\n\nd'accord, on fait comme ça", "d'accord, on fait comme ça", NoteState.ACTIVE),
+        ("{}\n\nlo hacemos como dice Anna, a partir de ahora", "a partir de ahora", NoteState.ACTIVE),
+        ("Anna writes:\n\n{}\n\nagreed, that is our rule", "agreed, that is our rule", NoteState.INBOX),
+        ("Anna writes:\n\n{}\n\nplease update the page", "please update the page", None),
+        ("{}\n\nshould we do it like that?", "do it like that", None),
+        ("{}\n\nnever do it like that", "do it like that", None),
+        ("Anna writes:\n\n{}", "Tuesdays only", None),
+        ("do it as Anna writes:\n\n{}", "", None),
+    ],
+)
+async def test_pasted_words_count_only_if_the_person_adopts_them(
+    sessions: Sessions, message: str, agreed: str, state: NoteState | None
+):
+    said = message.format("> The vans of the bakery leave at 05:30 and on Tuesdays only.")
+    with reader() as model:
+        model.say({
+            **PARCELS, "text": "The vans of the bakery leave at 05:30, on Tuesdays only.",
+            "quote": "The vans of the bakery leave at 05:30 and on Tuesdays only", "agreed": agreed,
+        })  # fmt: skip
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine, line(1, said) + line(2, "ok", role="assistant"))
+            found = [one.state for one in records(engine) if "vans" in one.title]
+            assert found == ([state] if state else [])
+
+
+async def test_a_pasted_text_may_be_adopted_in_the_next_message(sessions: Sessions):
+    talk = (
+        line(1, "Anna writes:\n\n> The vans of the bakery leave on Tuesdays only.")
+        + line(2, "Shall I change the plan?", role="assistant")
+        + line(3, "yes, that's how we do it now")
+    )
+    with reader() as model:
+        model.say({
+            **PARCELS, "text": "The vans of the bakery leave on Tuesdays only.", "agreed": "that's how we do it now",
+            "quote": "The vans of the bakery leave on Tuesdays only",
+        })  # fmt: skip
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine, talk)
+            assert len([one for one in made(engine) if "vans" in one.title]) == 1
+
+
+@pytest.mark.parametrize(("named", "project"), [("blog", "blog"), ("depot", "app"), (["blog"], "app")])
+async def test_a_statement_may_be_about_another_project_that_the_session_names(
+    sessions: Sessions, named: Any, project: str
+):
+    for name in ("blog", "depot"):
+        (sessions.repository.parent / name / ".git").mkdir(parents=True)
+        (sessions.repository.parent / name / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            for name in ("blog", "depot"):
+                repository = json.dumps(str(sessions.repository.parent / name)).encode()
+                talk = line(1, "hello").replace(b'"/home/ada/app"', repository)
+                await sessions.capture(engine, talk, name)
+            talk = TALK + line(10, "btw the blog keeps its drafts for 14 days")
+            model.say({**PARCELS, "project": named, "text": "Drafts are kept for 14 days.",
+                       "quote": "the blog keeps its drafts for 14 days"})  # fmt: skip
+            await finish(sessions, engine, talk)
+            assert "2026-11-22, app (other projects: blog):" in model.asked
+            (note,) = [one for one in made(engine) if one.title == "Drafts are kept for 14 days."]
+            assert note.project == project
+
+
+async def test_a_later_part_is_shown_what_was_made_of_the_earlier_ones(sessions: Sessions):
+    talk = b"".join(line(n, f"Shelf {n} holds the spare parts. " + "Please look it up. " * 60) for n in range(1, 12))
+    with reader() as model:
+        first = {**PARCELS, "text": "Shelf 1 holds the spare parts.", "quote": "Shelf 1 holds the spare"}
+        model.say(first)
+        sections = model.sections
+        sections["summarizer"] = SummarizerConfig(endpoint=model.endpoint.address, timeout_s=60, prompt_tokens=2000)
+        async with sessions.engine(**sections) as engine:
+            await finish(sessions, engine, talk)
+            (note,) = [one for one in made(engine) if one.title == first["text"]]
+            shown = [request["messages"][-1]["content"] for request in model.endpoint.requests]
+            line_of_note = f"{note.id[-6:]} · 2026-11-22 · stored · of this session: Shelf 1"
+            assert len(shown) > 1 and [line_of_note in one for one in shown] == [False, *[True] * (len(shown) - 1)]
+
+
+async def test_a_bad_answer_loses_only_its_part(sessions: Sessions):
+    talk = b"".join(line(n, f"Shelf {n} holds the spare parts. " + "Please look it up. " * 60) for n in range(1, 12))
+    last = {**PARCELS, "kind": "fact", "text": "Shelf 11 holds the spare parts.", "quote": "Shelf 11 holds the spare"}
+    with reader() as model:
+        model.say(last)
+        cut = {"choices": [{"message": {"content": '{"notes": ['}, "finish_reason": "length"}]}
+        model.endpoint.script = [(200, cut, {})]
+        sections = model.sections
+        sections["summarizer"] = SummarizerConfig(endpoint=model.endpoint.address, timeout_s=60, prompt_tokens=2000)
+        async with sessions.engine(**sections) as engine:
+            report = await finish(sessions, engine, talk)
+            assert report["figures"]["unusable"] == 1
+            assert [one.title for one in made(engine) if one.title == last["text"]] == [last["text"]]
+
+
+@pytest.mark.parametrize(("do", "state"), [("store", NoteState.ACTIVE), ("propose", NoteState.INBOX)])
+async def test_a_proposal_of_the_rules_does_not_stop_what_the_model_keeps(
+    sessions: Sessions, do: str, state: NoteState
+):
+    said = "I think we should go with DuckDB."
+    talk = line(1, said) + line(2, "Done.", role="assistant")
+    with reader() as model:
+        model.say({**PARCELS, "do": do, "text": said, "quote": said})
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine, talk)
+            assert f"waits · of this session: {said}" in model.asked
+            assert [one.title for one in made(engine, state)] == [said]

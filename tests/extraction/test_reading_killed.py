@@ -12,7 +12,7 @@ import pytest
 
 from mcp_memory.summarizers.config import SummarizerConfig
 from tests.capture.written import line
-from tests.extraction.test_reading import PARCELS, Reader, finish, made, reader
+from tests.extraction.session_reader import PARCELS, Reader, finish, made, reader
 from tests.support.sessions import Sessions
 from tests.support.stub_endpoint import Answer
 from tests.support.world import World, python

@@ -7,9 +7,11 @@ from functools import cached_property
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.statements.candidate import Voice
-from mcp_memory.statements.cues import AGREEMENT, patterns
-from mcp_memory.statements.user_sentences import UserSentence, user_sentences
-from mcp_memory.text.conversation.own_words import MASK, lowered, own_words
+from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, patterns
+from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences, user_sentences
+from mcp_memory.text.conversation.own_words import MASK, lowered, own_words, pasted_from, pasted_words
+from mcp_memory.text.conversation.relayed_words import relays
+from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown.inline_text import is_harmless
 
@@ -21,13 +23,18 @@ LEAST_UNQUOTED = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Quotations:
-    """Quotations and the messages that they stand in; the first message is the person's. `is_certain`: they state
-    something, rather than ask or repeat it."""
+    """Quotations and the messages that they stand in; the first message is the person's. `around`: the sentences with
+    the quotations, without pasted text unless the person adopts it. `voice`: UNSURE if they perhaps only ask or
+    repeat something."""
 
     quotes: tuple[str, ...]
     messages: tuple[TranscriptMessage, ...]
     voice: Voice
-    is_certain: bool
+    around: str
+
+    @property
+    def is_certain(self) -> bool:
+        return self.voice is not Voice.UNSURE
 
     @property
     def text(self) -> str:
@@ -43,33 +50,31 @@ class _PersonsMessage:
         return self.message.turn.text.replace("\r\n", "\n").replace("\r", "\n")
 
     @cached_property
-    def plain(self) -> str:
-        return plain(self.text)
+    def own(self) -> str:
+        return own_words(self.text)
 
     @cached_property
     def sentences(self) -> Sequence[UserSentence]:
         return user_sentences(self.text)
 
-    @cached_property
-    def words(self) -> Sequence[tuple[str, UserSentence]]:
-        """The words of the person's sentences, each with its sentence."""
-        return [(word, sentence) for sentence in self.sentences for word in _words(sentence.text)]
+    def sentences_with(self, quote: str) -> Sequence[UserSentence]:
+        return _sentences_with(quote, self.sentences)
 
     def states(self, quote: str) -> bool:
         """Return whether the quotation is made of the person's statements: none of its sentences is a question or
         perhaps pasted, and most of it isn't quoted or code."""
-        wanted, own = _words(quote), [word for word, _ in self.words]
-        for at in range(len(own) - len(wanted) + 1):
-            if wanted and own[at : at + len(wanted)] == wanted:
-                touched = [sentence for _, sentence in self.words[at : at + len(wanted)]]
-                is_statement = not any(
-                    sentence.is_question or (sentence.may_be_pasted and not sentence.is_below_heading)
-                    for sentence in touched
-                )
-                unquoted = content_words(" ".join(sentence.unquoted.replace(MASK, " ") for sentence in touched))
-                if is_statement and coverage(content_words(quote), unquoted) >= LEAST_UNQUOTED:
-                    return True
-        return False
+        return _are_statements(self.sentences_with(quote))
+
+    def adopts(self, agreed: str) -> Voice | None:
+        """Return AGREED if the words `agreed`, typed outside of pasted texts, take up a pasted text: they say yes, or
+        that it lasts. UNSURE if they may belong to the pasted text; None for other words, questions and refusals."""
+        typed = assistant_sentences(self.own[: pasted_from(self.text, self.own)])  # they may name the other author
+        found = _sentences_with(agreed, typed)
+        says_yes = any(_says_yes(one.view) or patterns(PROPOSAL)["lasting"].search(one.view) for one in found)
+        if not says_yes or any(one.is_question or denies(one.view) for one in found):
+            return None
+        doubtful = {one.text for one in self.sentences if one.may_be_pasted and not relays(one.view)}
+        return Voice.AGREED if doubtful.isdisjoint(one.text for one in found) else Voice.UNSURE
 
 
 class SessionWords:
@@ -81,25 +86,29 @@ class SessionWords:
         self._fresh_from = fresh_from
         self._persons = [_PersonsMessage(message) for message in messages if message.role is Role.USER]
         agents = [message.turn.text for message in messages if message.role is Role.ASSISTANT]
-        self.said = "\n".join([*(own_words(one.text) for one in self._persons), *agents])
+        self.said = "\n".join([*(one.own for one in self._persons), *agents])
         """What the person and the agent said, without pasted texts and the output of tools."""
 
     def find(self, quotes: Sequence[str], agreed: str, *, is_lesson: bool) -> Quotations | None:
-        """Find all quotations, at least one. The first must be the person's own words, beside which the agent's are
-        left out; or the agent's, if the person agreed to them right after it. Otherwise the agent's words support only
-        a lesson, for review."""
-        if not all(map(_is_usable, quotes)):
+        """Find all quotations, at least one. They must be the person's own words, beside which the agent's are left
+        out. A single one may also be from a text that the person pasted and adopts, or the agent's words if the person
+        agreed to them right after it. Without an agreement, the agent's words support only a lesson, for review, and
+        pasted words only what was said elsewhere, too."""
+        if not all(map(_is_usable, [*quotes, f"{quotes[0]} ({agreed})"])):
             return None
-        first, *others = quotes
-        quotes = [first, *(quote for quote in others if not self._is_agents(quote))]
-        found = [self._persons_quote(quote) for quote in quotes]
-        if found[0] is None:
-            return self._agents_quote(first, agreed, is_lesson=is_lesson) if len(quotes) == 1 else None
-        if None in found:
+        quotes = [quotes[0], *(quote for quote in quotes[1:] if not self._is_agents(quote))]
+        found = [(one, one.sentences_with(quote)) for quote in quotes if (one := self._persons_quote(quote))]
+        is_certain = len(found) == len(quotes) and all(map(_are_statements, (sentences for _, sentences in found)))
+        if len(quotes) == 1 and not is_certain:
+            other = self._adopted_quote(quotes[0], agreed)
+            if other or not found:
+                return other or self._agents_quote(quotes[0], agreed, is_lesson=is_lesson)
+        if len(found) < len(quotes):
             return None
-        messages = tuple(one.message for one in found if one)
-        is_certain = all(one.states(quote) for one, quote in zip(found, quotes, strict=True) if one)
-        return Quotations(tuple(quotes), messages, Voice.SAID if is_certain else Voice.UNSURE, is_certain)
+        messages = tuple(one.message for one, _ in found)
+        around = "\n".join(sentence.text for _, sentences in found for sentence in sentences)
+        voice = Voice.SAID if is_certain else Voice.UNSURE
+        return Quotations(tuple(quotes), messages, voice, around)
 
     def before(self, message: TranscriptMessage) -> str:
         """Return the text of a message and of the two before it."""
@@ -108,37 +117,78 @@ class SessionWords:
 
     def _is_agents(self, quote: str) -> bool:
         return self._persons_quote(quote) is None and any(
-            plain(quote) in plain(message.turn.text) for message in self._messages if message.role is Role.ASSISTANT
+            _has(message.turn.text, quote) for message in self._messages if message.role is Role.ASSISTANT
         )
 
     def _persons_quote(self, quote: str) -> _PersonsMessage | None:
-        wanted = plain(quote)
-        fresh = (one for one in self._persons if one.message.offset >= self._fresh_from and wanted in one.plain)
-        return min(fresh, key=lambda one: not one.states(quote), default=None)
+        fresh = (one for one in self._persons if one.message.offset >= self._fresh_from)
+        quoted = (one for one in fresh if _has(one.text, quote, one.sentences))
+        return min(quoted, key=lambda one: not one.states(quote), default=None)
+
+    def _adopted_quote(self, quote: str, agreed: str) -> Quotations | None:
+        """Find a quotation in a pasted text that the person adopts, in the same message or in the next one."""
+        for place, one in enumerate(self._persons):
+            for answer in self._persons[place : place + 2] if _has(pasted_words(one.text), quote) else ():
+                voice = answer.adopts(agreed)
+                if voice and answer.message.offset >= self._fresh_from:
+                    text = f"{quote} ({agreed})"
+                    return Quotations((text,), (answer.message, one.message), voice, text)
+        return None
 
     def _agents_quote(self, quote: str, agreed: str, *, is_lesson: bool) -> Quotations | None:
         for place, message in enumerate(self._messages):
-            if message.role is not Role.ASSISTANT or plain(quote) not in plain(message.turn.text):
+            if message.role is not Role.ASSISTANT or not _has(message.turn.text, quote):
                 continue
             after = next((one for one in self._messages[place + 1 :] if one.role is Role.USER), None)
             if after and after.offset >= self._fresh_from and _agrees(_PersonsMessage(after), agreed, quote):
-                return Quotations((f"{quote} ({agreed})",), (after, message), Voice.AGREED, is_certain=True)
+                text = f"{quote} ({agreed})"
+                return Quotations((text,), (after, message), Voice.AGREED, text)
             if is_lesson and message.offset >= self._fresh_from:
-                return Quotations((quote,), (message,), Voice.UNSURE, is_certain=False)
+                return Quotations((quote,), (message,), Voice.UNSURE, quote)
         return None
+
+
+def _sentences_with(quote: str, sentences: Sequence[UserSentence]) -> Sequence[UserSentence]:
+    """Return the sentences that a quotation is made of, unless most of it is in quotation marks or code."""
+    wanted = _words(quote)
+    own = [(word, sentence) for sentence in sentences for word in _words(sentence.text)]
+    found: list[list[UserSentence]] = []
+    for at in range(len(own) - len(wanted) + 1):
+        if wanted and [word for word, _ in own[at : at + len(wanted)]] == wanted:
+            touched = list(dict.fromkeys(sentence for _, sentence in own[at : at + len(wanted)]))
+            unquoted = content_words(" ".join(sentence.unquoted.replace(MASK, " ") for sentence in touched))
+            if coverage(content_words(quote), unquoted) >= LEAST_UNQUOTED:
+                found.append(touched)
+    return max(found, key=_are_statements, default=())
+
+
+def _are_statements(sentences: Sequence[UserSentence]) -> bool:
+    return bool(sentences) and not any(
+        one.is_question or (one.may_be_pasted and not one.is_below_heading) for one in sentences
+    )
 
 
 def _agrees(answer: _PersonsMessage, agreed: str, quote: str) -> bool:
     """Return whether the sentences with the words `agreed` accept what the agent said: they say yes or repeat it, and
     none of the answer's sentences refuses or asks."""
-    found = patterns(AGREEMENT)
     if not plain(agreed) or not answer.states(agreed):
         return False
-    if any(found["refuses"].match(sentence.view) for sentence in answer.sentences):
-        return False
     views = [sentence.view for sentence in answer.sentences]
-    says_yes = any(found["yes"].match(view) or found["manner"].match(view) for view in views)
-    return says_yes or bool(content_words(agreed) & content_words(quote))
+    if any(map(patterns(AGREEMENT)["refuses"].match, views)):
+        return False
+    return any(map(_says_yes, views)) or bool(content_words(agreed) & content_words(quote))
+
+
+def _says_yes(view: str) -> bool:
+    found = patterns(AGREEMENT)
+    return bool(found["yes"].match(view) or found["manner"].match(view))
+
+
+def _has(text: str, quote: str, sentences: Sequence[UserSentence] = ()) -> bool:
+    """Return whether a text has a quotation. A single word must be one of the sentences: any text has common words."""
+    words = _words(quote)
+    is_whole = len(words) > 1 or words in [_words(sentence.text) for sentence in sentences]
+    return is_whole and plain(quote) in plain(text)
 
 
 def _is_usable(quote: str) -> bool:

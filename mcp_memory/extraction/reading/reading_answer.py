@@ -13,11 +13,12 @@ from mcp_memory.extraction.reading.evidence import MOST_QUOTES, Quotations, Sess
 from mcp_memory.extraction.reading.reading_prompt import ID_CHARS, ReadingPrompt, ShownNote
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.dates import MONTHS
-from mcp_memory.text.dates.due import in_english
+from mcp_memory.text.dates.due import WEEKDAYS, in_english
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.denials import DENIES, denies
 from mcp_memory.text.language.facts import FactKind, facts
-from mcp_memory.text.language.terms import content_words, coverage
+from mcp_memory.text.language.terms import content_words, coverage, terms
+from mcp_memory.text.language.word_lists import language_of
 from mcp_memory.text.markdown.inline_text import is_harmless
 from mcp_memory.text.parsed_values import list_at, text_at
 
@@ -45,6 +46,7 @@ _WRITTEN_DATE = re.compile(
     r"\d{4}-\d\d-\d\d|(?:\b\d{1,2}(?:st|nd|rd|th)?\.? ?(?:to|until|and|-|–|al|au|und|y|et) ?)?"
     rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?\.? (?:(?:of|de) )?)?\b(?:{'|'.join(MONTHS)})\b\.?"
     r"(?: \d{1,2}(?:st|nd|rd|th)?\b)?(?:,? (?:(?:of|de|del) )?\d{4})?"
+    rf"|\b(?:{WEEKDAYS})\b"
 )
 """Matches a date in the form of `in_english`. Dates are often resolved from words such as `tomorrow`."""
 LONGEST_AHEAD = timedelta(days=3 * 365)
@@ -62,8 +64,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadStatement:
-    """A statement that the session supports. `of`: the note that it replaces or ends; an end has no text of its
-    own."""
+    """A statement that the session supports. `of`: the note that it replaces, perhaps replaces or ends; an end has no
+    text of its own. `project`: another project that it is about."""
 
     verdict: Verdict
     kind: StatementKind
@@ -71,6 +73,7 @@ class ReadStatement:
     evidence: Quotations
     of: ShownNote | None = None
     is_wide: bool = False
+    project: str | None = None
     until: date | None = None
     due: date | None = None
     when: tuple[str, ...] = ()
@@ -121,6 +124,7 @@ class _Support:
 
     def __init__(self, asked: ReadingPrompt) -> None:
         self._notes = {note.short_id: note for note in asked.notes}
+        self._projects = asked.projects
         self._words = SessionWords(asked.messages, asked.fresh_from)
         self._names = "\n".join([self._words.said, asked.about, *(note.text for note in asked.notes)])
         years = {message.turn.at.year for message in asked.messages if message.turn.at}
@@ -133,7 +137,7 @@ class _Support:
             kind = StatementKind.FACT if verdict is Verdict.END else StatementKind(text_at(item, "kind"))
             evidence = self._evidence(item, kind)
             needs_note = verdict in {Verdict.REPLACE, Verdict.END}
-            of = self._notes.get(text_at(item, "of")[-ID_CHARS:]) if needs_note else None
+            of = None if verdict is Verdict.STORE else self._notes.get(text_at(item, "of")[-ID_CHARS:])
             if evidence is None or (needs_note and of is None):
                 return None
             if verdict is Verdict.END:
@@ -145,9 +149,11 @@ class _Support:
             until, due = (_day(item, name, said_at.date() if said_at else None) for name in ("until", "due"))
             has_day = kind is not StatementKind.COMMITMENT or due is not None
             is_certain = evidence.is_certain and has_day and _agree(text, evidence, of)
+            is_certain = is_certain and self._adds_nothing(text, evidence, of)
             is_wide, when = item.get("everywhere") is True, tuple(_phrases(item))
+            project = next((one for one in self._projects if one == item.get("project")), None)
             verdict = verdict if is_certain else Verdict.PROPOSE
-            return ReadStatement(verdict, kind, text, evidence, of, is_wide, until, due, when)
+            return ReadStatement(verdict, kind, text, evidence, of, is_wide, project, until, due, when)
         return None
 
     def _end(self, evidence: Quotations, of: ShownNote) -> ReadStatement | None:
@@ -177,24 +183,38 @@ class _Support:
         is_about_them = coverage(words, quoted | before) >= LEAST_QUOTED or len(shared) >= LEAST_SHARED
         if not is_about_them or not words & quoted:
             return False
-        if coverage(words, content_words(self._names)) < LEAST_SAID:
+        known = f"{self._names}\n{evidence.around}"
+        if coverage(words, content_words(known)) < LEAST_SAID:
             return False
         named = _PER.sub(" ", text)
         names = [fact.key for fact in facts(named) if fact.kind is FactKind.IDENTIFIER and not fact.key[0].isdigit()]
-        numbers = _numbers(f"{self._words.said}\n{evidence.text}") | _numbers(of.text if of else "") | self._years
-        has_numbers = _numbers(_WRITTEN_DATE.sub(" ", in_english(text))) <= numbers
-        return has_numbers and all(plain(name) in plain(self._names) for name in names)
+        numbers = _numbers(f"{self._words.said}\n{evidence.around}\n{of.text if of else ''}") | self._years
+        return _figures(text) <= numbers and all(plain(name) in plain(known) for name in names)
+
+    def _adds_nothing(self, text: str, evidence: Quotations, of: ShownNote | None) -> bool:
+        """Return whether the figures of a statement are in the quoted messages or the replaced note, and its names were
+        said. In German, any noun looks like a name."""
+        around = [*(message.turn.text for message in evidence.messages), of.text if of else ""]
+        names = [fact.key for fact in facts(text) if fact.kind is FactKind.NAME and language_of(terms(text)) != "de"]
+        said = plain(f"{self._names}\n{evidence.around}")
+        unsaid = [name for name in names if plain(name) not in said and not _WRITTEN_DATE.fullmatch(in_english(name))]
+        figures = _figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
+        return not unsaid and figures <= _numbers("\n".join(around)) | self._years
 
 
 def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
     """Return whether a statement asserts nothing that its quotations deny, and denies something only if they, the
-    messages around them or the replaced note do."""
+    sentences around them or the replaced note do."""
     if denies(text):
-        around = [message.turn.text for message in evidence.messages]
-        return any(map(denies, [evidence.text, *around, of.text if of else ""]))
+        return any(map(denies, [evidence.text, evidence.around, of.text if of else ""]))
     asserted = content_words(_IN_PARENTHESES.sub(" ", text))
     denied = [content_words(DENIES.sub(" ", clause)) for clause in _CLAUSE_END.split(evidence.text) if denies(clause)]
     return not any(words and coverage(words, asserted) >= LEAST_DENIED for words in denied)
+
+
+def _figures(text: str) -> set[str]:
+    """Return the numbers of a statement, except in written dates."""
+    return _numbers(_WRITTEN_DATE.sub(" ", in_english(text)))
 
 
 def _numbers(text: str) -> set[str]:

@@ -20,7 +20,7 @@ from mcp_memory.extraction.candidate_log import CandidateOutcome
 from mcp_memory.extraction.reading.reading_answer import SessionReading, check_answer
 from mcp_memory.extraction.reading.reading_prompt import ReadingPrompt, ShownNote, build_prompt
 from mcp_memory.extraction.reading.statement_store import StatementStore
-from mcp_memory.extraction.session_notes import REMEMBERED, SessionNotes
+from mcp_memory.extraction.session_notes import SessionNotes
 from mcp_memory.jobs.job import Every, JobReport, JobTurn
 from mcp_memory.models import NO_PROJECT, Filters, NoteId, NoteState, is_channel
 from mcp_memory.runtime.threads import in_thread
@@ -114,8 +114,7 @@ class SessionReadings:
                 done["unusable"] += 1
             else:
                 made = await self._store.store(reading.statements, captured)
-                wrong = [note.id for note in reading.wrong]
-                await self._session_notes.drop_read(wrong, captured.session, below=REMEMBERED)
+                await self._session_notes.drop_read([note.id for note in reading.wrong], captured.session)
                 stored, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
                 done += Counter(stored=stored, waiting=waiting, unsupported=reading.unsupported)
             fresh_from = asked.messages[-1].offset + 1

@@ -26,6 +26,7 @@ from mcp_memory.vault.journals.tombstones import Caller
 
 PROPOSED = 0.6
 """The score of a proposal: between a leaning and an outright statement."""
+_KEPT = frozenset({CandidateOutcome.ACTIVE, CandidateOutcome.WAITING})
 
 logger = logging.getLogger(__name__)
 
@@ -55,12 +56,15 @@ class StatementStore:
                 if quoted[candidate.said] > 1:  # one sentence may state two things
                     candidate = replace(candidate, said=f"{candidate.said} {quoted[candidate.said]}")
                 note_id = id_of(candidate, captured)
-                if self._log.find(note_id):
-                    continue
-                waiting = made[CandidateOutcome.WAITING]
-                outcome = await self._store(statement, candidate, note_id, captured, waiting)
-                await self._ingest.record(note_id, outcome, captured)
-                made[outcome] += 1
+                if not await self._ingest.has(note_id, captured):
+                    where = replace(captured, project=statement.project or captured.project)
+                    outcome = await self._store(statement, candidate, note_id, where, made[CandidateOutcome.WAITING])
+                    await self._ingest.record(note_id, outcome, captured)
+                    made[outcome] += 1
+                of, entry = statement.of, self._log.find(note_id)
+                if of and of.is_made_here and entry and entry.outcome in _KEPT:  # it says it better, or contests it
+                    is_sure = entry.outcome is CandidateOutcome.ACTIVE
+                    await self._notes.drop_read([of.id], captured.session, even_remembered=is_sure)
         return made
 
     async def _store(
@@ -86,8 +90,6 @@ class StatementStore:
             return CandidateOutcome.KNOWN
         if receipt.outcome is Outcome.DUPLICATE:
             return CandidateOutcome.KNOWN
-        if of and of.is_made_here and not waits:
-            await self._notes.drop_read([of.id], captured.session)
         return CandidateOutcome.WAITING if waits else CandidateOutcome.ACTIVE
 
     async def _end(self, statement: ReadStatement, of: ShownNote, captured: CapturedMessages) -> None:
