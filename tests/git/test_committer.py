@@ -174,7 +174,7 @@ async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
     repo: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("MOST_FILES", 1), ("FIRST_RETRY_S", 0.2), ("LAST_RETRY_S", 0.2)):
-        monkeypatch.setattr(f"mcp_memory.commits.committer.{name}", value)
+        monkeypatch.setattr(f"mcp_memory.commits.feature.{name}", value)
     async with repo.engine(git=AT_THE_END) as engine:
         key, staged, free = [await engine.append(text, kind="fact") for text in ("a key", "staged", "the rest")]
         written = repo.read(key.path)
