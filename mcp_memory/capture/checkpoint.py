@@ -21,7 +21,7 @@ from mcp_memory.text.text_hash import text_hash
 DIGEST_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checkpoint:
     """`name` is `TranscriptPath.name`."""
 

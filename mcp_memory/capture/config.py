@@ -12,7 +12,7 @@ SHIPPED_FOLDERS: Mapping[str, str] = {
 """The folders of each client's transcripts; nothing else is read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CaptureConfig:
     """Section `[capture]`."""
 

@@ -68,7 +68,7 @@ BeginOf = Callable[[str], int | None]
 """Returns the offset of a page's first message, None for a page that doesn't exist."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChangedPages:
     """`removed`: pages, named by `page_of`. `pages` replace some of them. `threads`: the last segment of each. `full`:
     whether a full page is among them."""

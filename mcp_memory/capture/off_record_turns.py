@@ -27,7 +27,7 @@ START = "0001-01-01T00:00:00+00:00"
 """A time before every session."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stretch:
     """The messages of a transcript from the offset `begin` up to, but without, `end`."""
 
@@ -38,7 +38,7 @@ class Stretch:
         return isinstance(offset, int) and self.begin <= offset < self.end
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TakenBack:
     """The earlier messages that a person takes back. `is_missing`: the person named a thing that no message
     mentions."""

@@ -42,7 +42,7 @@ MOST_THREADS = 4
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CaptureResult:
     """The result of one step, which ended at `offset` of `size`."""
 
@@ -62,7 +62,7 @@ class CaptureResult:
         return replace(more, **sums)
 
     def payload(self) -> dict[str, Any]:
-        plain = {name: getattr(self, name) for name in self.__slots__ if name != "path"}
+        plain = {name: value for name, value in vars(self).items() if name != "path"}
         return {"file": self.path.name, "client": self.path.client, **plain}
 
 

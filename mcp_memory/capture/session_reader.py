@@ -27,7 +27,7 @@ LEAST_ID_CHARS = 6
 """A shorter id would match the end of an arbitrary session's."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CapturedMessages:
     """New messages of a session, in order, without secrets. `file` is `TranscriptPath.name`; `tags` go to each note
     that is made of them. `taken_back`: what the person takes back of the messages before."""

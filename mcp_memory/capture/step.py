@@ -41,7 +41,7 @@ _SEAM_CHARS = 20_000
 """The characters redacted beyond the cut, so that the cut never leaves half a secret; longer than any secret."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CaptureStep:
     """A step, not yet written. `checkpoint` is the position after it, `digests` its messages' digests, `secret_count`
     the redacted secrets. `at_end`: there is nothing more to read now."""
@@ -169,7 +169,7 @@ def drop_removed_segments(path: TranscriptPath, checkpoint: Checkpoint, has: Cal
     return replace(checkpoint, threads={thread: kept(thread, last) for thread, last in checkpoint.threads.items()})
 
 
-@dataclass(slots=True)
+@dataclass
 class _Reading:
     client: str
     context: ReaderContext

@@ -17,7 +17,7 @@ MARKED_BYTES = 1024
 these."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NewLines:
     """`fingerprint` covers the bytes before the end of the batch. `restarted`: the file was replaced, and the batch
     begins at its start."""
@@ -27,7 +27,7 @@ class NewLines:
     restarted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Unread:
     """`size` of the transcript in bytes or events, and the bytes that are new."""
 

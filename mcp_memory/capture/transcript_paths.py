@@ -67,7 +67,7 @@ MOST_PATH_CHARS = 4000
 MOST_FILES = 100_000
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class TranscriptPath:
     """A file below its client's folder, or one `session` in a database."""
 

@@ -35,7 +35,7 @@ _AROUND = 40
 """Characters per turn besides its text: speaker, time, an occasional day heading."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SpokenTurn:
     """A turn, and the byte of its transcript at which its line begins."""
 
@@ -57,7 +57,7 @@ class SpokenTurn:
         return len(self.turn.text) + 2 * self.turn.text.count("\n") + _AROUND
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionSegment:
     """`number` counts from 1."""
 
@@ -83,7 +83,7 @@ class SessionSegment:
         return SessionSegment(self.number, tuple(spoken for spoken in self.turns if spoken.offset not in offsets))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SegmentOrigin:
     """`name` is the transcript's, `thread` the session or its sub-agent."""
 
@@ -140,7 +140,7 @@ def _page(chunk: ConversationChunk, segment: SessionSegment, origin: SegmentOrig
 DAY_S = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TranscriptStore:
     """Only captures write to it; it is read as one of the vault's sources."""
 
@@ -233,7 +233,7 @@ class _Page(NamedTuple):
     path: str
 
 
-@dataclass(slots=True)
+@dataclass
 class _Session:
     """`pages`: newest first."""
 

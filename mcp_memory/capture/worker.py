@@ -41,7 +41,7 @@ LULL_S, MOST_LULL_S = 0.2, 3.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass
 class FollowedTranscript:
     """A transcript that a hook has reported. `due`: capture it even if little is new; `delegated`: another agent runs
     the session. Times are monotonic."""

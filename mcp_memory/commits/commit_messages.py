@@ -17,7 +17,7 @@ _VERBS = ("add", "update", "restore", "forget", "erase")
 """The verbs in the order of their commits."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Filed:
     """A compaction's changes in one top-level topic."""
 

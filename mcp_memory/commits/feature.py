@@ -88,7 +88,7 @@ FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 """The waits while git is busy or fails; doubled each time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommitHealth:
     """The state of the commits to your git repository."""
 
@@ -201,7 +201,7 @@ def _call(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
 EXAMINATION_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LogRequest:
     """The git history of `target` (an id or path) or of the whole vault. `at`: a commit, for the note's text in it."""
 

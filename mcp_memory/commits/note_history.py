@@ -34,7 +34,7 @@ AT_A_TIME = 200
 """The number of texts, of up to some megabytes each, that are read into memory together."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HistoryEvent:
     """One commit. For a note, `change` is added, changed, moved, moved and changed, or removed. `path` is the note's
     path after the commit (or its last path), `before` its path before a move. For a folder or the vault, `files` is the
@@ -50,7 +50,7 @@ class HistoryEvent:
     files: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KnownNote:
     """A note in its repository. `paths` are all that the note ever had; `id` is None if only its path identifies it;
     `file` is the note now."""

@@ -29,7 +29,7 @@ MOST = 100_000
 """The most notes of a folder whose names are checked for conflicts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlannedMove:
     """Notes and whole topics that move into a topic."""
 
@@ -47,7 +47,7 @@ class PlannedMove:
         return " and ".join(counted(number, what) for what, number in counts.items() if number)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicMoves:
     """Reads files and the index, so use it in worker threads. Writes nothing."""
 
@@ -179,7 +179,7 @@ def _folder_name(siblings: Collection[str], title: str) -> str:
     return f"{next_number(siblings):02}-{next((slug for slug in slugs if slug not in taken), slugs[0])}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Housekeeper:
     """Reads files and the index for a single worker thread at a time. Writes nothing; methods return None if there is
     nothing to do."""

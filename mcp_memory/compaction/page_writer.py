@@ -48,7 +48,7 @@ MOST = 10_000
 GIST_SENTENCES = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WrittenPage:
     """The step that writes a page. `problem` is the reason why the page is provisional."""
 
@@ -226,7 +226,7 @@ def _keeps_all(topic: Topic, page: NoteFile) -> bool:
     return ids.issuperset(used) and all(line in page.text for line in links)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Audit:
     """The kept and dropped facts; `dropped` is ordered by kind and key."""
 

@@ -25,7 +25,7 @@ VersionMark = tuple[NotePath, str]
 """The path of a note or topic, and a hash of its version."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PendingWork:
     """The numbers of notes and pages with pending work."""
 
@@ -45,7 +45,7 @@ class PendingWork:
         return bool(self.stale or self.improvable or self.is_untidy or self.fresh >= enough)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WorkLeft:
     """The notes and topics that a run left unchanged, and that another run would leave unchanged, too."""
 

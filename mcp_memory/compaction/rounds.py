@@ -26,7 +26,7 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageRefresh:
     """Refreshes pages one at a time: the caller must have the run lock."""
 
@@ -172,7 +172,7 @@ class StaleFlags:
                 continue  # it changed meanwhile; the next sweep checks it again
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompactionRounds:
     """Runs the rounds one at a time: the caller must have the run lock."""
 

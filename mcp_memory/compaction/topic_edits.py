@@ -22,14 +22,14 @@ from mcp_memory.vault.note_file import NoteFile, slug
 from mcp_memory.vault.vault import Vault
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompactRequest:
     """Fresh notes to file under topics, or with `dry_run` what would be filed."""
 
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EditTopicRequest:
     """A change of a topic, given by its folder, id or title. `verb`: rename it to `name`; move or merge it `into`
     another topic, or move it to the top if that is empty; or split it: these `notes` (ids or paths), or without any all
@@ -43,7 +43,7 @@ class EditTopicRequest:
     notes: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TreeRequest:
     """The topics, down to `depth` levels; of one `topic`, what is below it and the one above. `dropped`: instead the
     facts that the page of this topic, or (empty) of each, doesn't tell."""
@@ -63,7 +63,7 @@ ZWNJ = "\u200c"
 _NUMBER = re.compile(r"[0-9]{2,6}-(?=.)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicEditor:
     """Builds edits from files and the index, for a single worker thread at a time. Writes nothing. Methods raise
     InvalidInput, NotFound, and Refused for a topic that contains files of yours."""

@@ -45,7 +45,7 @@ HEADING = "# Topics\n\nWhat is remembered, by topic. Each link leads to a page t
 _MARKUP = re.compile(r"[\[<`]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MapEntry:
     """A topic. `page` is the path of its page, None without a readable page; `level` is 0 at the top."""
 

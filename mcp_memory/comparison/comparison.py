@@ -17,7 +17,7 @@ from mcp_memory.text.language.terms import are_two, content_words, jaccard, word
 Cosine = Callable[[str, str], float]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Closeness:
     """The least closeness of two texts: a share of common content words, or else a cosine, which counts only with
     `common` of the words."""
@@ -115,7 +115,7 @@ class Comparison:
         return _read(self.newer.text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Reading:
     """A text, read once and compared often. `negated` are the words behind negations, which are found only in
     English; in other languages numbers decide. `spelled` are all words as written, in lower case."""

@@ -50,7 +50,7 @@ _EACH_ITS_OWN = frozenset({"fix", "idea"})
 """Kinds whose notes each have their own values."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoteText:
     """A note or log entry; `text` excludes the frontmatter, `session` is where it was said."""
 

@@ -12,7 +12,7 @@ MOST_DROPPED = 3
 _WORD_TYPES = frozenset({"word", "name"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Contradiction:
     """The old and new values. `before` quotes the older statement, `after` the newer one if it gives a single value,
     else None. `outright`: the newer statement explicitly rejects the older value, or says that it changes."""

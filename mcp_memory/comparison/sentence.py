@@ -42,7 +42,7 @@ QUOTED = re.compile(r"^>.*\n?", re.MULTILINE)
 """The words of somebody else, such as the assistant's question below an answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsedSentence:
     """A sentence, parsed once and compared often.
 

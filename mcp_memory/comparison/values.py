@@ -52,7 +52,7 @@ _CHANGED, _WHEN = _pattern(_TABLE["changed"]), _pattern(_TABLE["when"])
 _REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") for text in _TABLE[name]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rejection:
     """The part of a sentence, from `start` to `end`, that is no longer true. `is_change`: the sentence implies that it
     once was."""
@@ -114,7 +114,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Token:
     """A word or value. `type` is "word", "name" or a type of value; equal words and values have the same `key`. `start`
     and `end` are offsets in the sentence; `noun` is the word directly after a plain number."""
@@ -141,7 +141,7 @@ def tokens(sentence: str) -> tuple[Token, ...]:
     return tuple(_Reader(sentence).read())
 
 
-@dataclass(slots=True)
+@dataclass
 class _Reader:
     sentence: str
     matches: list[re.Match[str]] = field(init=False)

@@ -17,7 +17,7 @@ from mcp_memory.vault.config import KindConfig, VaultConfig
 C = TypeVar("C")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Sections:
     """The sections, each read once and passed on as it is. `features`: section → the configuration of a feature."""
 

@@ -41,7 +41,7 @@ from mcp_memory.vault.note_file import NoteFile, find_entry
 from mcp_memory.vault.vault import Vault
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operation:
     """A request, and the function that answers it. `is_foreground`: somebody waits, so background work pauses.
     `to_payload` turns the answer into JSON values, if it isn't made of them."""
@@ -52,7 +52,7 @@ class Operation:
     to_payload: Callable[[Any], Payload] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ErasedText:
     """A whole note, or an entry of a log, that is erased. The text is empty if the file is gone."""
 
@@ -90,7 +90,7 @@ class NoteCopies:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Feature:
     """The additions of a feature. `prepare` runs in a thread before the first sweep, each of `tasks` beside the engine,
     and `close` at its end. `left_archive` is called with a note that was restored from `_archive/`."""
@@ -110,7 +110,7 @@ class Feature:
 Clock = Callable[[], datetime]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EngineConfig(Sections):
     """`root` is the vault, `state` its private folder, `models` the folder of compiled models. Nobody sets `search`; it
     is measured without single parts."""
@@ -121,7 +121,7 @@ class EngineConfig(Sections):
     search: SearchConfig = field(default_factory=SearchConfig)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IndexingPorts:
     """The ports that keep the index up to date with the files."""
 
@@ -133,7 +133,7 @@ class IndexingPorts:
     freshness: Freshness
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchPorts:
     """The ports that find notes."""
 
@@ -147,7 +147,7 @@ class SearchPorts:
     """The first part of a search's path → the feature that answers there."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecallPorts:
     """The ports that answer agents, and count the notes that they were shown."""
 
@@ -159,7 +159,7 @@ class RecallPorts:
     uses: UseCounter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BackgroundPorts:
     """The ports for work in the background."""
 
@@ -170,7 +170,7 @@ class BackgroundPorts:
     capture: CaptureWorker
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Core:
     """The ports of one open vault. `runs` moves notes so that it can be undone; `features` are the features built on
     it."""

@@ -13,7 +13,7 @@ from mcp_memory.statements.language import is_personal, repository_paths
 from mcp_memory.vault.note_file import MEMORY
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProjectFinder:
     """The folder may be on a disk that hangs, which must not take threads from other work."""
 

@@ -22,12 +22,12 @@ BRIEF_MS = 5000
 """How long the text for a session may take, in milliseconds, if the caller names no limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoArguments:
     """A request that consists of its name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchRequest:
     """The best passages for a question. `is_prompt`: the query is a prompt that someone typed for an agent, and
     `confidence` says whether it needs memory at all."""
@@ -47,7 +47,7 @@ class SearchRequest:
     is_prompt: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecallRequest:
     """Text within a token budget: notes by id or path, what fits a question, or what a session starts with."""
 
@@ -65,7 +65,7 @@ class RecallRequest:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AppendRequest:
     """A note or log entry to store. `created`: when it was said, if not now. `once`: the same content is not stored
     again even if it was forgotten or replaced since, unless `created` is later."""
@@ -93,7 +93,7 @@ class AppendRequest:
     once: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UpdateRequest:
     """The new `text` of a note or entry (`target`: id or path); without one, the text that it has. `expected`: the
     etag that you read; if another program has changed the note since, nothing is written."""
@@ -104,7 +104,7 @@ class UpdateRequest:
     expected: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RestoreRequest:
     """A forgotten note or log entry to bring back."""
 
@@ -113,7 +113,7 @@ class RestoreRequest:
     session: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ForgetRequest:
     """A note or log entry (`target`: id or path) to hide from every answer; its file stays. `archive`: hide it only
     from answers that don't ask for archived notes. `done`: archive it as a commitment that is kept. `restore`: show it
@@ -128,7 +128,7 @@ class ForgetRequest:
     session: Session = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ForgottenRequest:
     """Forgotten notes to list. `client`, `session`, `since` and `until` apply to the forgetting; `kinds`,
     `tags`, `project` ('*' = all) and `path` (a folder) to the notes."""
@@ -143,14 +143,14 @@ class ForgottenRequest:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RestoreAllRequest:
     """Forgotten notes and log entries to bring back, by id."""
 
     targets: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ListRequest(ForgottenRequest):
     """Notes and log entries by date, the newest first: stored by this client (`you`; `disk` = by hand) or session …
     `archived`: instead those that no longer count. `text`: with the beginning of each one's text."""
@@ -160,7 +160,7 @@ class ListRequest(ForgottenRequest):
     limit: int = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DueRequest:
     """Commitments: the open ones, of this project ('*' = all) and none, made by this client; `done`: those that are
     kept instead."""
@@ -170,7 +170,7 @@ class DueRequest:
     done: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChangesRequest:
     """The latest `limit` changes of notes: of this note or log entry, by this client, in this session, since this date,
     in this project ('*' = all) or in none."""
@@ -183,7 +183,7 @@ class ChangesRequest:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProjectsRequest:
     """Which projects there are. `verb`: instead, `merge` the project `name` into the `other`, or `split` the repository
     in the folder `other` from it."""
@@ -193,7 +193,7 @@ class ProjectsRequest:
     other: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StatsRequest:
     """Figures of all that is stored, the use of one note or log entry (`target`: id or path), or the questions that
     were `unanswered`."""
@@ -202,7 +202,7 @@ class StatsRequest:
     unanswered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MuteRequest:
     """A note or log entry (`target`: id or path) that agents shall not be given unasked, in this project or anywhere;
     `undo` takes that back."""
@@ -212,7 +212,7 @@ class MuteRequest:
     undo: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WhyRequest:
     """The latest `limit` briefings of a `session`: its id, `last` or `all`."""
 
@@ -220,7 +220,7 @@ class WhyRequest:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UndoRequest:
     """Changes to take back: `target`, the id of a change, run or note (its last change), or as `ChangesRequest` selects
     them; of these `only` those with these ids. Unless `sure`, only what that would mean."""
@@ -233,7 +233,7 @@ class UndoRequest:
     sure: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EraseRequest:
     """A note or log entry to delete for good; unless `sure`, only what that would mean."""
 
@@ -242,7 +242,7 @@ class EraseRequest:
     sure: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AdoptRequest:
     """Files of yours that agents may change: a note, a folder, or all; `revoke` undoes that."""
 
@@ -251,7 +251,7 @@ class AdoptRequest:
     revoke: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecoverRequest:
     """Lost entries (ids or paths) to add again, with `dismiss` to ignore from now on, or with `look` only to read."""
 
@@ -260,7 +260,7 @@ class RecoverRequest:
     look: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TranscriptRequest:
     """A session whose `transcript` is to be captured to its end. `delegated`: another agent runs the session, so its
     prompts aren't a person's words. `ended`: the session ended, and may be resumed."""
@@ -271,7 +271,7 @@ class TranscriptRequest:
     ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BriefRequest(TranscriptRequest):
     """The text for a session's start, or for its `prompt`, within `within_ms`. `subagent`: the session belongs to a
     sub-agent, and the prompt is its task. `withdrawn`: add which notes shown earlier no longer apply. `due`: only the
@@ -289,7 +289,7 @@ class BriefRequest(TranscriptRequest):
     for_person: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AdviseRequest:
     """A call of a client's tool that a session is about to make with these `arguments` in a `folder`, or the `output`
     of a call that failed or may have failed. `stop`: refuse a call that memory forbids. `orders`: return nothing else,
@@ -305,7 +305,7 @@ class AdviseRequest:
     within_ms: int = BRIEF_MS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TranscriptsRequest:
     """Transcripts to capture from: what `file` holds, or all of a client's or of every client's."""
 
@@ -313,7 +313,7 @@ class TranscriptsRequest:
     file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CaptureRequest:
     """Transcripts to capture now, or with `dry_run` what that would store."""
 
@@ -321,14 +321,14 @@ class CaptureRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TitlesRequest:
     """Ids of notes whose titles and paths are wanted."""
 
     ids: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobsRequest:
     """`list` the background jobs, `log` the latest runs of one or all, or `run`, `pause` or `resume` one by name."""
 
@@ -338,7 +338,7 @@ class JobsRequest:
     limit: int = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WaitingRequest:
     """The items that wait for a decision: all, or `only` those of these kinds, e.g. `candidate` or `conflict`; of this
     project and of none ('*', None: all)."""
@@ -347,7 +347,7 @@ class WaitingRequest:
     project: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReviewRequest:
     """A decision: the same choice for `items` (ids) of one kind. `note`: the note that a choice names. A candidate
     is accepted with another `text`, `kind` or `project` ("" for none). `etag`: what you saw of a single note; if it has
@@ -363,7 +363,7 @@ class ReviewRequest:
     etag: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TargetRequest:
     """One note, entry or topic: an id, a path, or a topic's folder."""
 

@@ -97,7 +97,7 @@ CANDIDATE, STORED = "candidate", "stored"
 """The kinds of items that are notes: a candidate, and a note that was stored without review."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choice:
     """A way to decide about an item. `key` selects it on a terminal, `label` shows the key in brackets, and `about` is
     the effect. `note` goes into the decision. `asks`: what it needs first, a `text` or a `note`; a `kind`, a `project`
@@ -119,7 +119,7 @@ EDIT = Choice(
 DROP = Choice("d", "drop", "[d]rop", "drop: forget it; it isn't proposed again")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReviewItem:
     """Something that waits for your decision. `what` it is, e.g. a candidate or a conflict, and `why` it waits.
     `notes` are the notes that it contradicts or rests on, each with its `role`. Without choices, it is only shown."""

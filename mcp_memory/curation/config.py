@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecayConfig:
     """Section `[decay]`; `configs/default.toml` documents each key."""
 
@@ -13,7 +13,7 @@ class DecayConfig:
     over_days: int = 30
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DreamsConfig:
     """Section `[dreams]`; `configs/default.toml` documents each key."""
 

@@ -40,7 +40,7 @@ DASHBOARD = f"{ENTITIES}/_dashboard.md"
 _SYSTEM = {"agent", "workflow", "skill", "reference", "fix", "lesson"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OrganizeRequest:
     """With `dry_run`, only which pages are out of date; `memory`: an index in MEMORY.md, too."""
 

@@ -24,7 +24,7 @@ DEADLINE_S = 30.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass
 class RuntimeFiles:
     """The files of one daemon. `on_fault` gets the reason why the state folder can't be restored, and None after each
     restoration."""

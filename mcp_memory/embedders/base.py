@@ -15,7 +15,7 @@ Progress = Callable[[str], None]
 """A function that is called with one line of plain text per step."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EmbedderConfig:
     """Section `[embedder]` of the configuration; `configs/default.toml` documents each key."""
 
@@ -35,7 +35,7 @@ class EmbedderConfig:
     """The time for compiling a model, once: a large one takes minutes on a slow machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SentenceInContext:
     """A sentence that somebody says, with its context. Any of the other texts may be empty. `answered`: the text that
     the sentence answers. `before` and `after`: the text around it in its message."""

@@ -37,7 +37,7 @@ INNER_STATES = "inner_states"
 SETTLED_NS = 2 * 10**9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recipe:
     """The way a model is compiled, and how close to the original it must stay (cosine, on `compiler.SAMPLES`)."""
 
@@ -50,7 +50,7 @@ class Recipe:
     """The most tokens of an input; longer inputs are cut: no chunk is longer, and attention grows with the square."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Manifest:
     """The contents of a folder and their origin."""
 
@@ -73,7 +73,7 @@ class Manifest:
     format: int = FORMAT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompiledModel:
     folder: Path
     manifest: Manifest

@@ -26,7 +26,7 @@ OTHER_RUNTIMES = ("onnx", "openvino")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelSource:
     """A complete model in the layout of sentence-transformers or transformers."""
 

@@ -61,7 +61,7 @@ CONTEXT_MESSAGES, CONTEXT_SESSIONS = 12, 50
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IngestResult:
     """The ids of notes stored without review and of notes that wait. `known`: candidates in memory or rejected."""
 

@@ -37,7 +37,7 @@ FORGETTABLE = STORED_UNREVIEWED | {CandidateOutcome.ACCEPTED, CandidateOutcome.D
 """The outcomes of candidates that were rejected if their note is forgotten now."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoggedCandidate:
     """A candidate with its outcome. `at` is in seconds since the epoch."""
 
@@ -87,7 +87,7 @@ def _candidate(line: Facts) -> LoggedCandidate | None:
         return None
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Digest:
     """Announces notes stored without review, once each. For worker threads."""
 

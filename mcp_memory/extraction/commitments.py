@@ -61,7 +61,7 @@ def _with_end(candidate: Candidate, said: datetime, now: datetime) -> Candidate:
     return replace(candidate, text=text, title=title, expires=expires if limit.is_certain else None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LogReading:
     """The promises in some entries of a daily log, and the ids of these entries."""
 

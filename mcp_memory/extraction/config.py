@@ -10,7 +10,7 @@ from typing import Any, Literal
 from mcp_memory.constants import constant
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExtractionConfig:
     """Section `[extraction]`; `configs/default.toml` documents each key."""
 

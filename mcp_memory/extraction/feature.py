@@ -33,7 +33,7 @@ _MADE_KINDS = frozenset({"commitment", "lesson"})
 """Kinds that are also stored without review."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExtractRequest:
     """Messages, in the plain form, to extract statements from."""
 

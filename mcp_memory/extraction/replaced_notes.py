@@ -57,7 +57,7 @@ def find_replaced(new: NoteText, taken_back: NoteId | None, index: Index, confli
     return conflicts.contradicted_by(new)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RejectedCandidate:
     """A candidate that you dropped or forgot; `at` is in seconds since the epoch."""
 

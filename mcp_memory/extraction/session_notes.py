@@ -39,7 +39,7 @@ LOOK_S = 10.0
 READ, COPIED = "a language model read the session", "the agent stored it itself"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExtractedNote:
     """A note that was made of a session's statement, in its current state."""
 

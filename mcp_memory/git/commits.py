@@ -16,7 +16,7 @@ from mcp_memory.git.repository import Repository, files_at
 _UNTRACKED = "??"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileChange:
     """One file that a commit changes. `path` is relative to the vault. `before` has its committed bytes, None for a new
     file. `after` has the bytes on disk, None for a removed file."""
@@ -26,7 +26,7 @@ class FileChange:
     after: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FoundChanges:
     """The changed files. `untracked` are paths that git doesn't know yet. `waiting` are paths that need an action of
     yours first, each with the reason; they are in no change."""
@@ -106,7 +106,7 @@ _CONTENTION = ("index.lock", "cannot lock ref")
 """Git's messages when another git changes the index or the branch in the same instant."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommitPart:
     """A commit to make."""
 
@@ -114,7 +114,7 @@ class CommitPart:
     changes: Sequence[FileChange]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommitResult:
     """The outcome. `commits` are hashes, oldest first. `waiting` are paths that need an action of yours first, each
     with the reason."""

@@ -32,7 +32,7 @@ _NONE = ("not a git repository", "must be run in a work tree", "cannot use bare 
 """Git's messages for a folder without a usable repository."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Repository:
     """The repository of a vault. `top` is the work tree. `folder` is its `.git` folder (a linked work tree has its
     own). `prefix` is the path of the vault below `top`, empty or with a slash at its end."""
@@ -138,7 +138,7 @@ _NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
 """Options against programs that your configuration may run to show a difference; `-S` would run them, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileTouch:
     """A commit's change to one file: its path after and before the commit (None if absent), and the hashes of its
     bytes."""
@@ -149,7 +149,7 @@ class FileTouch:
     old: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HistoryStep:
     """One commit; `when` is its author's time in ISO 8601 with offset."""
 

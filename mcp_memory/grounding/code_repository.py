@@ -21,7 +21,7 @@ _NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
 _RENAMED = ("-r", "-z", "-M", "-l1000", "--diff-filter=R", "--no-ext-diff")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CodeSnapshot:
     """The files of a `commit`, or of the working tree if it is None. `files` are sorted."""
 
@@ -45,7 +45,7 @@ class CodeSnapshot:
         return self.code.read(path) if self.commit is None else self.code.read_at(self.commit, path)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CodeRepository:
     """A Git repository. Every method reads the disk or runs git until the repository's deadline; after it, raises
     GitUnavailable."""

@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _PARTS = re.compile(r"\.|::|#|->")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Symbol:
     """A definition. Its name includes the enclosing definitions. `tokens` are its code without comments and layout,
     with its own name replaced. The tokens of a class include the names of its methods, but not their bodies."""

@@ -18,7 +18,7 @@ CHECK_S = 900.0
 """Seconds between two checks whether code has changed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RefsRequest:
     """The code that notes, or the note or log entry `target`, name, as of the last check. `check`: look now. `confirm`:
     `target` is right as the code is now. `folder`: the repository of the `project`."""

@@ -39,7 +39,7 @@ _WORST = (GONE, CHANGED, MOVED)
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GroundedNote:
     """A note or log entry; `words` is the hash of the text that contained the references."""
 

@@ -28,7 +28,7 @@ RUNNERS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Named:
     """A reference as the note writes it: a `commit`; a path, perhaps with a symbol or a line; or a command. A command
     is a symbol in the first of these `paths` that defines it."""
@@ -84,7 +84,7 @@ another name in the same file. A successor with another name needs at least LEAS
 OK, MOVED, CHANGED, GONE = "ok", "moved", "changed", "gone"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reference:
     """A grounded reference, and its outcome.
 

@@ -22,7 +22,7 @@ OwesStart = Callable[[str, str, str], Awaitable[set[str] | None]]
 else None."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HookCall:
     """A hook's call. `environ`: the variables that the hook carries, see `hook_input.MARKS`. `facts` are for the
     log."""

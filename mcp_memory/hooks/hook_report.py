@@ -22,7 +22,7 @@ LIMITED = {
 Line = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionReport:
     """The calls of one session. `given`, `silent` and `failed` count the `calls` by their outcome. `notes`: ids without
     duplicates, in the order in which they were given. `last`: ISO 8601."""
@@ -38,7 +38,7 @@ class SessionReport:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HooksReport:
     """The calls of all sessions. `sessions`: the latest first. `tokens_per_prompt`: the median over prompts that got a
     text. Times are of the whole process, None without a call. `failures` by cause, including calls without a session.

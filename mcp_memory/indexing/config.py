@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mcp_memory.constants import constant
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WatchConfig:
     """The times of sweeps; file-system events only make the next sweep come sooner."""
 

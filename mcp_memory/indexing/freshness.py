@@ -32,7 +32,7 @@ SIMILAR = 0.5
 """The least share of common words (Jaccard) of a passage that is taken for a later version of another."""
 
 
-@dataclass(slots=True)
+@dataclass
 class FreshPassages:
     """`passages` as they are in their files now, None for one that must not be shown. `newer` and `dropped` name the
     files that have changed, `copies` the conflict copies that are not merged yet."""

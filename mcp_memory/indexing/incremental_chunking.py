@@ -19,7 +19,7 @@ from mcp_memory.text.chunking.chunker import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChunkedLog:
     """A log's text, where its body begins, and its chunks."""
 

@@ -31,7 +31,7 @@ PASSAGES_VERSION = 14
 indexes are rebuilt."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IndexedFile:
     """The version of a file from which its rows were made."""
 
@@ -39,7 +39,7 @@ class IndexedFile:
     etag: Etag
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PreparedRows:
     """One note to be written to the index, unless the file has changed."""
 
@@ -48,7 +48,7 @@ class PreparedRows:
     upsert: Upsert
 
 
-@dataclass(slots=True)
+@dataclass
 class PreparedBatch:
     """The outcome of reading some paths. A path only in `paths` is gone or cannot be read now."""
 

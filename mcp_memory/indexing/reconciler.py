@@ -109,7 +109,7 @@ READING = "reading"
 """The phase of progress in which a sweep reads many files."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReconcileResult:
     """A finished sweep. `at` is when it ended, in monotonic seconds."""
 
@@ -208,7 +208,7 @@ class Reconciler:
         return await in_thread(self._vault.list, what="listing the vault")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DiskDiff:
     """`doubtful` files were not listed, but something was odd at their path or above it, so they must be checked."""
 

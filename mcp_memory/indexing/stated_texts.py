@@ -26,7 +26,7 @@ _HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:pr
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StatedText:
     """A note, its place, and when it was made; `compatible`: the ids of notes that it doesn't replace. An imported note
     is older and newer than none. `is_judged`: a language model worded it, and decided which older notes it

@@ -35,7 +35,7 @@ UNTOLD_SWEEPS = 2
 may just have been earlier than its event."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SweepResult:
     """The folders to watch, by absolute path, and how many files had changed."""
 

@@ -20,7 +20,7 @@ _WORD = r"""[\w@%+=:,./-]+|"(?:[^"\\$`\n]|\\["\\$`])*"|'[^'\n]*'"""
 """A shell word as `install` or a careful person writes it, with no other shell syntax."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OurCommand:
     """A command of ours. `verb` is `headers`, `stdio`, or `hook EVENT`. `vault` is None for the default vault."""
 

@@ -33,7 +33,7 @@ class ConfigEntry(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HookEvent:
     """An event of `mcp-memory hook`, by its `name`. `matcher`: a regular expression for the tools (or other kinds of
     the event) for which the client runs the command; empty for all."""
@@ -42,7 +42,7 @@ class HookEvent:
     matcher: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HookEntries:
     """Commands that a client runs on its events, in the form that Claude Code and Codex share:
     `{"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …}]}]}}`."""
@@ -104,7 +104,7 @@ class HookEntries:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HookTrust:
     """The record in Codex's configuration that you trust our hooks. `hashes`, by key, are added if you trust the hooks
     through `install` instead."""
@@ -128,7 +128,7 @@ class HookTrust:
         return any(key in state for key in self.keys)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PermissionRule:
     """Claude Code's permission to call our tools. Without it, Claude Code asks before each call, and refuses if it
     can't ask. `server` is its name in Claude Code's configuration; `others` are former or duplicate names."""
@@ -195,7 +195,7 @@ description: Lessons, decisions and workflows of this project. Read before you r
 _TAUGHT_NOTE = re.compile(r"^<!-- note (\S+) -->\r?\n", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InstructionBlock:
     """A config entry: a few lines for the agent, between the marks `begin` and `end`. `head`: the beginning of a file
     that we make. All methods raise Refused for a lone mark."""

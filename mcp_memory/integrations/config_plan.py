@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r"[\"']?(?:Bearer )?\$\{\w+\}[\"']?")
 """A value that only refers to a variable, as our own values do."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConfigTarget:
     """A file and its entries. `lock`: the folder that its program uses as a lock. `within`: the repository that no link
     may lead out of."""
@@ -39,7 +39,7 @@ class ConfigTarget:
         return any(isinstance(entry, kinds) for entry in self.entries)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConfigChange:
     """A change of the file's bytes from `old` to `new`; None means no file. `what`: the entries added or removed.
     `spent`: backups with no content that the new bytes lack. `keeps_old`: whether a backup is made."""

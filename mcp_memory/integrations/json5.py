@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JsonNode:
     """A value and its position: `text[start:end]`. `items` are a container's members or elements, in order."""
 
@@ -34,7 +34,7 @@ class JsonNode:
         return isinstance(self.value, (dict, list))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JsonItem:
     """A member or element. `start` is the position of its first character, or of its name. `after` is the position
     behind its comma, None without a comma."""

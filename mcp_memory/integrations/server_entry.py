@@ -53,7 +53,7 @@ YOURS = ("tool_timeout_sec", "startup_timeout_sec", "timeout", "trust", "enabled
 """Values of our entry that you may change: `install` keeps them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ServerEntry:
     """Our entry among a client's MCP servers. It is ours if it runs `verb` (`headers` or `stdio`) for this client and
     vault. `chosen`: you asked for that name."""

@@ -21,7 +21,7 @@ from mcp_memory.text.pluralize import counted
 DAY_S = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobsConfig:
     """Section `[jobs]`; `configs/default.toml` documents each key."""
 
@@ -179,7 +179,7 @@ class AfterQuiet(Timing):
         self._first = self._clock() if self._began_with is None else self._began_with
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobReport:
     """The report of a run. `about`: one line for people; `changed`: the files. Never the text of a note: both are kept
     in the journal of jobs."""
@@ -189,7 +189,7 @@ class JobReport:
     figures: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobTurn:
     """A run under way. `why` it was due; `asked`: you wait for it. `lull` returns when nobody is being served, or after
     a few seconds, or once its argument is true. Await it between steps, in the task that the job was called in. Leave
@@ -200,7 +200,7 @@ class JobTurn:
     lull: Callable[[Callable[[], bool]], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """A background job. `run` returns None if there was nothing to do; it may be cancelled or killed at any step, and
     then runs again. An error that it raises is a failure, except Refused, after which it is tried again later.

@@ -34,7 +34,7 @@ ASKED = "you asked for it"
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass
 class JobState:
     """The stored state of a job. Times are Unix seconds; `since` is when it was first seen. If `began` is after `ended`
     in a state that was just read, the process ended during the run."""

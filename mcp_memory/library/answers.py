@@ -24,7 +24,7 @@ from mcp_memory.models import (
 Payload = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VaultStatus:
     """The state of a note or log entry after `forget`, `archive` or `restore`. `holds_now`: the other note of its chain
     that is active now, with id, path and the beginning of its text. `behind`: the reason why the index learns of the
@@ -38,7 +38,7 @@ class VaultStatus:
     behind: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompactionResult:
     """The outcome of a compaction. `done` has a line for each job, `left` the remaining jobs with the reason. `waiting`
     is the number of fresh notes. To undo it: `mcp-memory undo RUN`. `note`: the reason why notes wait for a
@@ -51,7 +51,7 @@ class CompactionResult:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TreeNote:
     """A note in a topic. Some notes stay in a folder of their kind, and the topic's page links to them."""
 
@@ -62,7 +62,7 @@ class TreeNote:
     date: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicSummary:
     """A folder of notes. `id` is its page's id, `parent` the folder of the topic above it. `notes` includes the notes
     of the topics below. `children` are the notes directly in it, and `leaves` their ids."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BATCH_NOTES = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WholeNote:
     """A note or log entry: its `text` without the head, and the head's `properties`. `score`: set by a search."""
 
@@ -37,7 +37,7 @@ class WholeNote:
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DeletedNotes:
     """The notes that were deleted. `left`: the paths of notes that stay, such as your own, each with the reason."""
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 Facts = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wiki:
     """The claims of notes. A claim has a text, a project, its validity and start, its confidence with the reason, and
     evidence: id, path, line, date, session, source."""

@@ -13,7 +13,7 @@ Stay = tuple[int, NotePath]
 all changes found in a single sweep share a moment."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Whereabouts:
     """The history of the notes that exist now."""
 
@@ -32,7 +32,7 @@ class Whereabouts:
     """Places whose note has been removed."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Traced:
     places: list[Stay] = field(default_factory=list[Stay])
     arrived: int = -1

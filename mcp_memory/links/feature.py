@@ -25,7 +25,7 @@ MOST_NEIGHBOURS = 500
 MOST_HOPS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hop:
     """A step from a note to the next, along the link or against it."""
 
@@ -96,14 +96,14 @@ def _hop_facts(hop: Hop) -> dict[str, Any]:
     return {"type": hop.type, "back": hop.is_back, "path": hop.to}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinksRequest(TargetRequest):
     """The links from a note and to it, over `depth` hops."""
 
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LintRequest:
     """Links that lead nowhere or to what no longer counts. `fix`: repair them, with `personal` also in your notes."""
 

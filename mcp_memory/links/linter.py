@@ -25,7 +25,7 @@ GENERIC = frozenset({"readme", "index", "_summary", "changelog", "license", "hom
 BY_NAME = "name"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Repair:
     """A repair. `target` is the text to write; `how` is the evidence for the note: its id, content or name."""
 
@@ -129,7 +129,7 @@ EVERY = 1_000_000
 LINT_S = 300.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkFinding:
     """A faulty link. The fault is `broken`, `ambiguous`, `moved` (the link now leads to a different note), `forgotten`,
     `archived` or `superseded`."""
@@ -141,7 +141,7 @@ class LinkFinding:
     """The reason why the link isn't repaired."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Linter:
     vault: Vault
     index: Index

@@ -69,7 +69,7 @@ _ENTRY = re.compile(r"([A-Za-z][\w\-]*)\s*(?:=\s*(.*))?", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "b": "\b"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConfigValue:
     """A value, with its section and name in lower case; `part` is the name in quotes beside the section."""
 

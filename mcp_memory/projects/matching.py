@@ -21,7 +21,7 @@ LEAST_NAME_CHARS = 3
 """A shorter name of a repository is part of any other."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NearMatch:
     """A pair of projects that may be the same, and why."""
 

@@ -22,7 +22,7 @@ _HEAD = """# Your projects. Each has its name as in the heads of notes, and what
 _HEADER = re.compile(r"^\[[^\[\n].*\][ \t]*(?:#.*)?$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Project:
     """A project. `label` is the name in the heads of notes; the aliases may be, too. The rest identifies its
     repositories."""
@@ -46,7 +46,7 @@ class Project:
 _LISTS = tuple(one.name for one in fields(Project) if one.name != "label")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProjectBook:
     """The projects as the file's `text` has them."""
 

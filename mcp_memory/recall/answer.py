@@ -47,7 +47,7 @@ LOOK_S, TOPIC_S = 1.0, 2.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecalledText:
     """The recalled text with its passages (none for whole notes). `degraded`: why the search was limited, such as an
     unloaded model."""
@@ -76,7 +76,7 @@ class RecalledText:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecallAnswerer:
     """Recall in three ways; each text stays within its budget (4 characters a token)."""
 

@@ -47,7 +47,7 @@ ANSWER_S = 0.15
 LOOK_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Briefing:
     """A text for an agent, which may be empty; `notes` are the ids of the notes that it quotes or names. `degraded`:
     why the search was limited, such as an unloaded model. `stored`: what the person should hear was stored without
@@ -63,7 +63,7 @@ class Briefing:
         return count_tokens(self.text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Briefer:
     """Brief the sessions; any text may name a session. A passage that misses the deadline isn't recorded as seen."""
 

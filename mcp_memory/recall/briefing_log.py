@@ -21,7 +21,7 @@ MOST_BYTES = 1_000_000
 MOST_WORDS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BriefingLog:
     """The log of given passages. A session is named `client/id`."""
 

@@ -18,7 +18,7 @@ notes help instead of 32 %, for 23 % fewer tokens. 86 % of the prompts that want
 67 % get all of theirs instead of 73 %."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PhaseConfig:
     """The table `[recall.phases.<name>]`: what an agent needs in one phase of its work."""
 
@@ -53,7 +53,7 @@ OWN_PHASES = frozenset({"start", "prompt", "subagent"})
 """The phases in which hooks answer. An agent can ask for them, but they aren't advertised to it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecallConfig:
     """Section `[recall]`."""
 

@@ -44,7 +44,7 @@ _LEAST_ROOM_CHARS = 60
 """The least room worth a passage with its header."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BudgetedText:
     """Excerpts within a budget. `notices` are lines about the notes: which didn't fit, with the call that gets them,
     and links."""
@@ -53,7 +53,7 @@ class BudgetedText:
     notices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextFrame:
     """Our words around the quoted notes. `as_of` is the time; None if the same notes must always give the same text."""
 

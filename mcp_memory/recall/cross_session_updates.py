@@ -33,7 +33,7 @@ def is_by(change: NoteChange, session: str) -> bool:
     return not change.client or session.startswith(f"{change.client}/")
 
 
-@dataclass(slots=True)
+@dataclass
 class _Reader:
     began: int
     seen: set[NoteId] = field(default_factory=set[NoteId])

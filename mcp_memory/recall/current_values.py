@@ -30,7 +30,7 @@ UNDATED = "0001-01-01"
 """The day of a note without a date, or with one in the future."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CurrentValues:
     """The choice between contradicting notes, until a person or an agent decides."""
 

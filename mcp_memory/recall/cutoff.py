@@ -107,7 +107,7 @@ def for_question(ranked: Sequence[RankedChunk], phase: PhaseConfig, *, is_weak: 
     return [chunk for chunk, chars in pairs if chunk.score >= (fewest if chars < room else least)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PromptBars:
     """The bars that a prompt's passages must clear; `project` is the prompt's."""
 

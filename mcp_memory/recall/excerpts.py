@@ -35,7 +35,7 @@ _PLAIN = re.compile(r"[\w.@/+-]+")
 """A name that can't be taken for a sentence of ours; other names get quotation marks."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Excerpt:
     """A part of one note: `text` is lines `start_line` to `end_line`, both included."""
 

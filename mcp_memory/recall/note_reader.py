@@ -25,7 +25,7 @@ BEGINNING_CHARS = 30
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoteReader:
     """Reads files and the index: for worker threads."""
 

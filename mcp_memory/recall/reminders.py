@@ -37,7 +37,7 @@ AHEAD = frozenset({Stage.NOW, Stage.TODAY, Stage.ASKED})
 TOLD, _SAID = AHEAD | {Stage.TOMORROW, Stage.OVERDUE}, frozenset({Stage.TODAY, Stage.TOMORROW})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Commitment:
     note: NoteRecord
     due: DueDate
@@ -49,7 +49,7 @@ class Commitment:
         return f"{self.due.day:%a %Y-%m-%d}{f' {self.due.at:%H:%M}' if self.due.at else ''}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reminder:
     """A line, its notes, and the marks by which a session knows that the line has been shown."""
 

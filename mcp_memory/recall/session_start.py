@@ -34,7 +34,7 @@ BEGINNING_CHARS = 600
 """The most characters of a log entry or note that isn't shown as a line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionStart:
     """The start of a session. Reads files and the index: for worker threads. `read` raises an error for a note that may
     not be shown."""

@@ -32,7 +32,7 @@ Vector = NDArray[np.float32]
 MOST_NOTES = 100_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicPage:
     """The text of a topic's page, without its links. `notes` are the notes that it covers, `hidden` the notes among
     them that it must not show. `call` gets more text, if it isn't the page's path. `name`: the folded words of the
@@ -122,7 +122,7 @@ def is_called(title: str, subject: frozenset[str]) -> bool:
     return named and subject <= frozenset[str]().union(*phrases)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicPages:
     """The pages of topics. Reads the index and files: for worker threads."""
 

@@ -34,7 +34,7 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TouchedNotes:
     """The result of a step: the files written, and the paths freed."""
 

@@ -36,7 +36,7 @@ from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 
 
-@dataclass(slots=True)
+@dataclass
 class RunReport:
     """The report of a run; its lines are for people."""
 
@@ -88,7 +88,7 @@ def summarize_run(entries: Iterable[JobEntry]) -> str:
 IDLE = "idle"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LastRun:
     """The last run. `run` is its name: the local time when it began (`20261121T093005`)."""
 
@@ -161,7 +161,7 @@ class RunLock:
             yield
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobRunner:
     """Runs jobs one at a time: the caller must have the run lock."""
 

@@ -23,7 +23,7 @@ from mcp_memory.text.markdown.link_targets import Redirect
 from mcp_memory.topics.page_parts import Parts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MoveStep:
     """Moves a note or a topic's page to another folder."""
 
@@ -32,7 +32,7 @@ class MoveStep:
     target: NotePath
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RelinkStep:
     """Rewrites link targets in a body, in order. `before` and `after` are hashes of only the body, because the
     frontmatter may change meanwhile; with `is_whole`, of the whole text. `is_personal`: you allowed the step to change
@@ -47,7 +47,7 @@ class RelinkStep:
     notes: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WriteStep:
     """Writes a page. `before` is its old text, None for a new page. `parts` are the parts of a topic's page as we made
     it, without your own text."""
@@ -58,7 +58,7 @@ class WriteStep:
     parts: Parts | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RemoveStep:
     """Removes a page with this text."""
 
@@ -88,7 +88,7 @@ class JobOutcome(StrEnum):
     UNDONE = "undone"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobEntry:
     """A job of a run."""
 

@@ -12,7 +12,7 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkRewriter:
     """Rewrites links. `is_known` returns whether there is a note at a path; `linking_to` returns the notes that link to
     a path. Reads files, so use it in worker threads."""

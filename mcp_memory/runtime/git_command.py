@@ -43,7 +43,7 @@ ENDING_S = 2.0
 """The seconds that git has after SIGTERM to remove its lock files."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Git:
     """Git in one folder, until `latest` (monotonic seconds). `umask` applies to files that git writes, -1 for ours."""
 

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 Severity = Literal["error", "warning", "info"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Finding:
     """A finding of `doctor`. `severity`: `error` needs you, `warning` may need you, `info` needs nothing. `fixable`:
     `doctor --repair` handles it."""
@@ -34,7 +34,7 @@ class Finding:
     fixable: bool = False
 
 
-@dataclass(slots=True)
+@dataclass
 class Progress:
     """The progress of long work. `at` is in monotonic seconds."""
 
@@ -60,7 +60,7 @@ class Progress:
                 self.step("idle")
 
 
-@dataclass(slots=True)
+@dataclass
 class Health:
     """The health of one engine; its parts report here."""
 

@@ -33,7 +33,7 @@ class LimitExceeded(Refused):
     """The request needed more than the child may use, or ended the child."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChildLimits:
     """Limits of the child's memory, and of the processor time and the answer of one request."""
 

@@ -49,7 +49,7 @@ from mcp_memory.text.escape_invisible import visible, visible_in
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HookEndpoint:
     """The endpoint for hooks. `log` is the hooks' log. The command writes the log and reads `config` by itself, since
     it knows the client's start time."""

@@ -38,7 +38,7 @@ LISTEN = b"subscriptions/listen"
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Share:
     """The pending requests of one client."""
 
@@ -112,7 +112,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound to
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HttpGuardConfig:
     """The allowed hosts and origins, which are compared exactly. A request without Origin doesn't come from a
     browser."""

@@ -124,7 +124,7 @@ _ORIGIN = {"file", "environ", "features"}
 """Fields of `Settings` that aren't sections."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DaemonConfig:
     """Section `[daemon]`."""
 
@@ -147,7 +147,7 @@ class DaemonConfig:
     """Weeks of a busy daemon, in 30 MB."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HooksConfig:
     """Section `[hooks]`. `mcp-memory hook` reads it without this module, which takes as long as its whole answer."""
 
@@ -158,7 +158,7 @@ class HooksConfig:
     """The parts, of `HOOK_PARTS`, that hooks leave out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings(Sections):
     """All sections, and their sources. `file`: the configuration file that was read, if any."""
 

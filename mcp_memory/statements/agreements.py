@@ -34,7 +34,7 @@ ANTECEDENT = 2
 """The number of last sentences that may name the referent of `it` or `the one`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Agreement:
     """An agreement. `sure`: you explicitly repeat the proposal; a bare yes may only mean to go on."""
 

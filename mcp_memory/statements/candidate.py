@@ -46,7 +46,7 @@ class Voice(StrEnum):
     """An agent wrote it, or you perhaps pasted it: always for review."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Candidate:
     """A candidate. `text` contains no secret of a known form. `offset` is the byte in the transcript where the message
     begins. `outright`: you stated it plainly, so it is stored without review."""

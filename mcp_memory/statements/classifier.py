@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Weights:
     """The weights of a regression. `rows` has a row for each likelihood, whose last column is the constant. `phrases`
     maps a phrase to its contribution to the rows."""
@@ -122,7 +122,7 @@ def likelihood(way: str, features: Sequence[float], *states: States, view: str =
     return float(_weights()[way].likelihoods(np.concatenate([features, *states]), view)[0])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SentenceModel:
     """Embeds sentences. Each answer is None without the bundled model, or if it fails; then only cues decide."""
 

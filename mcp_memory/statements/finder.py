@@ -53,7 +53,7 @@ _NAMES_NOTHING = re.compile(r"\s*(?:$|[,.;:!…–—-])")
 """Matches the rest of a retraction without a noun: `scrap it, we …`, not `drop that column`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Judged(SpokenSentence):
     """A sentence with the results of rules and classifier. `agreed` is the statement that it agrees to. `personal`: it
     applies to you in every project. `leans`: it is unclear without the message that it answers. `repeats`: that message

@@ -16,7 +16,7 @@ from mcp_memory.text.parsed_values import list_at
 _REPOSITORY_PATH = re.compile(r"(?<![\w/~.:@$\\-])(?:\.?[\w-]+/)+\.?[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}\b(?!/)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Language:
     """Patterns for the view of a `UserSentence`. `before` and `anywhere` rule out a statement; `works` reports that an
     error is gone; `here` limits a statement to a place or team. `request`: a question that asks you to do

@@ -35,7 +35,7 @@ _VOLATILE = re.compile(r"0x[0-9a-f]+|/\S+|\d+")
 _FENCED = re.compile(r"What worked:\n(```+).*?\n\1", re.DOTALL)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Trouble:
     error: str
     failed: TranscriptMessage

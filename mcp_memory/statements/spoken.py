@@ -9,7 +9,7 @@ from mcp_memory.statements.statement_rules import is_denial, only_asks_for_a_rem
 from mcp_memory.statements.user_sentences import MAX_CHARS, UserSentence, assistant_sentences, user_sentences
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SpokenSentence:
     """A sentence of yours. `assistant` is the latest message of the assistant for the first sentence after it, else
     empty. `place` is its index in `said`, the sentences of its message."""

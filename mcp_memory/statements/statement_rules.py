@@ -23,7 +23,7 @@ _ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
 """A time before all dates that a sentence may name: whether it is a rule doesn't depend on the day."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """A statement. The first `prefix_chars` of the sentence are an opening such as "ok, so"."""
 

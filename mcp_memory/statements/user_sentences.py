@@ -19,7 +19,7 @@ MAX_READ_CHARS = 20_000
 MAX_SENTENCE_CHARS = 600
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UserSentence:
     """A sentence. `text` is verbatim; `view` has the same length, in lower case, with quotations and code masked.
     `may_be_pasted`: the sentence follows the apparent start of a page, or is in a line that relays another person's

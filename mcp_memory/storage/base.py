@@ -19,7 +19,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Blob:
     """A file's bytes with the stat of the descriptor that they were read from."""
 
@@ -29,7 +29,7 @@ class Blob:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WriteReceipt:
     """The outcome of a write."""
 
@@ -42,7 +42,7 @@ class WriteReceipt:
 FolderId = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Listing:
     """All readable `.md` files, and why others can't be read."""
 
@@ -55,7 +55,7 @@ class Listing:
     missing: frozenset[str] = frozenset()  # prefixes (`@name/`) of sources that couldn't be listed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prepared:
     """The problems that a start should report."""
 

@@ -44,7 +44,7 @@ _FORM = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TempName:
     """The bytes that a hidden file should have: the bytes of a write (`new`) or the replaced bytes (`old`)."""
 
@@ -125,7 +125,7 @@ def discard(folder: int, hidden: str, descriptor: int) -> None:
             os.unlink(hidden, dir_fd=folder)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LeftoverSweep:
     """The result of a sweep. `removed` files had known bytes. `restored` files got their names back. Check the `kept`
     files yourself."""
@@ -145,7 +145,7 @@ def sweep(root: int, renames: KernelRenames, locks: PathLocks, min_age_s: float)
     return sweeper.swept
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Sweeper:
     renames: KernelRenames
     locks: PathLocks

@@ -186,7 +186,7 @@ MAX_PATTERNS = 500
 MAX_PATTERN_CHARS = 255
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IgnoreRules:
     """The rules of a `.memoryignore`. `matches` takes a relative path, with a trailing `/` for a folder."""
 

@@ -27,7 +27,7 @@ from mcp_memory.text.escape_invisible import printable
 _MAX_COPIES = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PublishTarget:
     """A name in an open folder; `folder_path` finds the folder again when the descriptor is closed."""
 
@@ -36,7 +36,7 @@ class PublishTarget:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompareResult:
     """The still open file that a write was compared with; its inode distinguishes it from a later file of that name."""
 
@@ -46,7 +46,7 @@ class CompareResult:
     group: int | None = None  # the group of the new file, if not the process's own
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DisplacedFile:
     """A displaced file: its place, its bytes' etag, and the name it had."""
 

@@ -34,7 +34,7 @@ _OTHER, _LEFT_OPEN = "Noted", "Left open"
 _TIMES = _PARTS["Sessions"] | _PARTS["Logged"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Digests:
     """Writes digests of the notes that `wanted` admits. Its methods read files and the index, so call them in a worker
     thread."""

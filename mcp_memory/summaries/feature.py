@@ -155,7 +155,7 @@ SESSIONS_S, PAGES_S = 300.0, 3600.0
 """Seconds between two checks whether a session has ended, and whether pages are out of date."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DigestRequest:
     """A digest of what happened within these dates, in this project ('*' = all). `save`: also as a page of the
     vault."""

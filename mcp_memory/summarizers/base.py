@@ -16,7 +16,7 @@ MOST_ANSWER_BYTES = 100_000
 """The most bytes read of a model's answer: 25 times the longest useful summary."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prompt:
     """A prompt for a language model. `instructions` are ours; `material` quotes notes, whose authors may be anybody,
     between two marks. `turns` are earlier messages of a conversation, as role and text; only endpoints use them."""
@@ -40,7 +40,7 @@ class Prompt:
         return self.tokens + self.budget_tokens
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LlmReply:
     """A model's answer. `tokens` is the cost of prompt and answer together; `cut`: the answer is incomplete."""
 
@@ -49,7 +49,7 @@ class LlmReply:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelUsage:
     """Today's use of a language model, and its daily limits. `problem`: the reason why its last call failed."""
 
@@ -77,7 +77,7 @@ class LlmClient(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SummarySource:
     """A note, or the summary of a subtopic. `text` is its body without frontmatter."""
 
@@ -89,7 +89,7 @@ class SummarySource:
     """Whether a newer note contradicts the source; the summary doesn't present such a source as true."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SummaryRequest:
     """A request for a summary. `sources` are oldest first, because the later of two contradicting sources is right.
     `budget_tokens` limits the body of the summary (4 characters per token)."""
@@ -112,7 +112,7 @@ class SummaryRequest:
     """A property that all sources share, such as their project. The title shouldn't repeat it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Summary:
     """A summary. `text` is Markdown without headings; `by` names the summarizer."""
 

@@ -44,7 +44,7 @@ class Idf:
         return -math.log2(min(1.0, max(self._folded.get(word, 0.0), _LEAST_SHARE)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SummaryCandidate:
     text: str
     source: int

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mcp_memory.constants import constant
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SummarizerConfig:
     """Section `[summarizer]`; `configs/default.toml` documents each key."""
 

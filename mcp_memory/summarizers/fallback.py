@@ -28,7 +28,7 @@ LONGEST_BACK_OFF_S = 3600.0
 _DAY_S = 86_400
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QuotaUsage:
     """The usage of a day. `day` counts from 1970 in UTC; `failures` counts consecutive failures; `silent_until` is Unix
     time in seconds; `problem` is why the last call failed."""

@@ -125,7 +125,7 @@ def _lead(line: str) -> str:
     return found[1].strip("*_ ") if found else ""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Phrase:
     """A phrase. `times` counts its occurrences by source; `headed` are the sources with it in a title or heading."""
 
@@ -146,7 +146,7 @@ class _Phrase:
         return (sum(by_source) / sources) ** SHARED * few
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Usage:
     """The phrases of the sources by folded words, and the use of each word. All words are folded."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mcp_memory.constants import constant
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicsConfig:
     """Section `[topics]`."""
 

@@ -53,7 +53,7 @@ _KINDS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageChild:
     """A note of the topic, or the page of a subtopic. `path` is the path of the file to read."""
 
@@ -72,7 +72,7 @@ class PageChild:
     """The text of its link, instead of the title."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TopicPageText:
     """The contents of a page. `related` are titles and paths of other pages. `provisional`: a language model should
     rewrite `text`."""

@@ -26,7 +26,7 @@ TOP = ""
 """The folder of all topics, as `PlanJob.parent`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlanNote:
     """A note to plan. `place` is its path below the folder of all topics. A note elsewhere gets a name in the folder of
     the topic that links to it, else in `_fresh`. Notes are planned in the order of `day`, then of their places."""
@@ -50,7 +50,7 @@ class PlanNote:
         return self.day, age_key(self.place)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlanJob:
     """A move of notes or topics into a topic. Paths are relative to the folder of all topics."""
 
@@ -98,7 +98,7 @@ def _by_project(notes: Sequence[PlanNote]) -> dict[str, list[int]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Tree:
     """The topics of a project with notes at any depth, and the notes by age, as rows of `vectors`."""
 

@@ -13,7 +13,7 @@ from mcp_memory.text.language.terms import words
 from mcp_memory.topics.page import FRESH, PAGE, PageChild, covers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageState:
     """The parts of a topic's page that a person has changed."""
 
@@ -23,7 +23,7 @@ class PageState:
     """The title is edited."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Topic:
     """A folder below `topics/`. `folder` is its path in the vault."""
 

@@ -66,7 +66,7 @@ PAGE_NOTES = 2000
 """Notes per page of the catalog; a page has about a megabyte."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImportDestination:
     """The place for imported notes: `folder` in the managed folder. `mark` is the source's, so that two sources of one
     name get separate folders."""
@@ -75,7 +75,7 @@ class ImportDestination:
     mark: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoteTransfer:
     """The import and export of notes, with parts of one engine and no state of its own."""
 
@@ -149,7 +149,7 @@ def note_facts(record: NoteRecord) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImportRequest:
     """`items` with `path`, `data` (base64) and `id`: for a `folder` of the managed folder, from the source `mark`; or
     without these, files of an exported vault for their own paths. `run` names the whole import, for `undo`."""
@@ -161,14 +161,14 @@ class ImportRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExportRequest:
     """A page of what there is to export: what comes `after` the last page's `next`."""
 
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaughtRequest:
     """Remembers a file outside the vault that a note is put into, so that erasing the note cleans it."""
 

@@ -32,7 +32,7 @@ OURS = frozenset({SourceKind.TAR, SourceKind.JSONL})
 """Exports of a vault, which are restored as they were."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImportItem:
     """A note to import. `key` always identifies it within its source. `path` is its path below the import's folder, if
     that is free. `text` has the note's own frontmatter. `digest` distinguishes its versions."""
@@ -49,7 +49,7 @@ class ImportItem:
     digest: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SkippedItem:
     """A part of a source that isn't imported."""
 
@@ -57,7 +57,7 @@ class SkippedItem:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImportSource:
     """A file or folder to import from. `name` is for the import's folder; the resolved `root` identifies the source."""
 
@@ -67,7 +67,7 @@ class ImportSource:
     project: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SourceReading:
     """All notes of a source, and the skipped parts."""
 

@@ -62,7 +62,7 @@ def with_odds(probability: float, factor: float) -> float:
     return factor * probability / (1 + (factor - 1) * probability)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoteUse:
     """The use of a note by day, and the number of different questions (16 at most) and sessions (32 at most).
     `used`: how often an agent used it after getting it unasked."""

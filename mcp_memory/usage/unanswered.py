@@ -40,7 +40,7 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS unanswered (words TEXT, signs BLOB, projec
 _INSERT = "INSERT INTO unanswered (words, signs, project, at) VALUES (?, ?, ?, ?)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnansweredQuestion:
     """The latest wording of a question, and how often it was asked in this project."""
 
@@ -50,14 +50,14 @@ class UnansweredQuestion:
     last: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Asked:
     words: str
     project: str | None
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredQuestion:
     """A question as it was asked once; `signs`: the signs of its vector, empty if the model wasn't ready."""
 

@@ -67,7 +67,7 @@ _SEEN = "SELECT value FROM seen WHERE note = ? AND what = ?"
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Use:
     notes: tuple[NoteId, ...]
     how: Literal["found", "told", "shown"]

@@ -15,7 +15,7 @@ CHATS = "chats"
 """The folder in the state folder for the transcripts of `mcp-memory chat`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VaultConfig:
     """Section `[vault]`."""
 
@@ -29,7 +29,7 @@ class VaultConfig:
     undo_days: int = 30  # days with edits for which `mcp-memory undo` has the earlier bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KindConfig:
     """The table `[kinds.<name>]`: the folder of this kind's notes and how long they stay active."""
 
@@ -64,7 +64,7 @@ COMMITMENT = "commitment"
 NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoteKind:
     """A kind with its defaults filled in."""
 

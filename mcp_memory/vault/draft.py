@@ -23,7 +23,7 @@ MAX_BYTES = 1_000_000
 CLOCKS_DIFFER = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """A note to be stored."""
 
@@ -62,7 +62,7 @@ class Draft:
         return self.title or derive_title(self.content)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WriteResult:
     """A note after a write; `entry` is the hash of the log entry that was written. `replaced`: the note or entry that
     it superseded. `holding`: the later note that is active in place of this note, which was stored before."""

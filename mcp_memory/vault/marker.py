@@ -47,7 +47,7 @@ Files and folders named in `.memoryignore` (the syntax of `.gitignore`) are left
 _DAMAGED = "restore it from a backup, or delete it"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Marker:
     """The contents of the marker, and its state."""
 

@@ -35,7 +35,7 @@ _OF_ENTRY = re.compile(r"[0-9a-f]{16}(?: |$)")  # a mute of one entry
 _LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """The places inside a vault."""
 
@@ -75,7 +75,7 @@ class Layout:
         return self.in_home(below.removeprefix(f"{ARCHIVE}/"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoteFile:
     """A note as read: `text` is the decoded file, `text[body_start:]` its body."""
 

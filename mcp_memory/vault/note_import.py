@@ -36,7 +36,7 @@ _HEAD_BYTES = 80 * 1024  # more than any frontmatter that is read
 _FORM = re.compile(rb"^[ \t]*import_check: v1-([0-9a-f]{16})-([0-9a-f]{16})[ \t]*\r?$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImportSeal:
     """The seal of an imported note. `source` is the digest of the version that was imported."""
 
@@ -76,7 +76,7 @@ class ImportAction(StrEnum):
 WRITTEN = frozenset({ImportAction.NEW, ImportAction.UPDATED})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IncomingNote:
     """A note to be imported."""
 
@@ -85,7 +85,7 @@ class IncomingNote:
     id: NoteId | None = None  # None for a file of an exported vault, which keeps its path and bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImportResult:
     """The outcome of importing a note."""
 
@@ -94,7 +94,7 @@ class ImportResult:
     why: str = ""  # if nothing was written
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Step:
     """The plan for an incoming note."""
 

@@ -87,7 +87,7 @@ class Desk:
 
 
 def _fields(config: CaptureConfig) -> dict[str, object]:
-    return {name: getattr(config, name) for name in config.__slots__}
+    return dict(vars(config))
 
 
 def checkpoint(desk: Desk) -> dict[str, object]:

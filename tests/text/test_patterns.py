@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from types import ModuleType
 
 import mcp_memory
@@ -46,8 +47,8 @@ def everything_in(module: ModuleType) -> Iterator[object]:
             waiting.extend(value.values())
         elif isinstance(value, (tuple, list, frozenset, set)):
             waiting.extend(value)
-        elif hasattr(type(value), "__slots__") and type(value).__module__ == module.__name__:
-            waiting.extend(getattr(value, slot, None) for slot in type(value).__slots__)
+        elif is_dataclass(value) and not isinstance(value, type) and type(value).__module__ == module.__name__:
+            waiting.extend(getattr(value, field.name, None) for field in fields(value))
 
 
 def operations(pattern: re.Pattern[str]) -> set[str]:

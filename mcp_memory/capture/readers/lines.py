@@ -16,7 +16,7 @@ MOST_LINE_BYTES = 16_000_000
 BLOCK_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TranscriptLine:
     """A line. `offset` is the byte at which it begins; `data` excludes the line break."""
 
@@ -24,7 +24,7 @@ class TranscriptLine:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LineBatch:
     """A batch of lines. The next batch starts at `next_offset`; `in_long_line` if that is inside a line that is too
     long. `long_line_count` counts the lines that are too long and began in this batch. `at_end`: there is nothing more

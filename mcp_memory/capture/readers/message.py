@@ -24,7 +24,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TranscriptMessage:
     """A message. `turn` has the speaker, the time and the text; for a tool, its output. Its line begins at the byte
     `offset`. `tool` is the tool's name; `failed`: it reported a failure; `arguments`: the beginnings of its text
@@ -56,7 +56,7 @@ MOST_NAME_CHARS = 200
 MOST_ARGUMENT_CHARS = 2000
 
 
-@dataclass(slots=True)
+@dataclass
 class ReaderContext:
     """The facts that later lines need from earlier ones; readers change it."""
 

@@ -30,7 +30,7 @@ ANSWER_S = 10.0
 _WAYS = {"install": "by install", "stdio": "over stdio"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConnectedBy:
     """A connection of a client. `how` is `install` (or an entry like its own) or `stdio`. `reachable` is None if the
     daemon answers this entry, otherwise the reason why not."""
@@ -41,7 +41,7 @@ class ConnectedBy:
     reachable: str | None
 
 
-@dataclass(slots=True)
+@dataclass
 class ClientStatus:
     """The state of one client. `found` is its program on the PATH. `hooks` maps events to
     states, as far as its files show. `tools` maps our server's name to whether the agent may call its tools, if the

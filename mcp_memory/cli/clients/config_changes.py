@@ -28,7 +28,7 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.text.escape_invisible import visible
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InstallPlan:
     """The changes that a command would make for a client, and the steps that are left for you."""
 

@@ -29,7 +29,7 @@ DISTRIBUTION = "mcp-memory-vault"
 """The name of our package on PyPI, where `mcp-memory` is somebody else's."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UninstallPlan:
     """A plan to remove a vault's state. `gone` has the existing files and folders to remove. `stays` has a line for
     each thing that stays, with how to remove it."""

@@ -15,7 +15,7 @@ BATCH_NOTES = 200
 BATCH_BYTES = 2 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImportRow:
     """The outcome for a note: `name` in its source, `path` where it is or would be in the vault."""
 
@@ -25,7 +25,7 @@ class ImportRow:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _SentNote:
     """A note to send. `id` is None for a file of an exported vault."""
 

@@ -44,7 +44,7 @@ class ShareAction(StrEnum):
     """A file that someone else changed or put there."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShareManifest:
     """A folder as we left it. `files`: path → the etags that a file of ours may have."""
 

@@ -95,7 +95,7 @@ def _stem(target: str) -> str:
     return posixpath.basename(target.partition("#")[0]).removesuffix(".md")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SharedFile:
     """A file with its `path` in the share and its `source` in the vault. `verbatim`: its bytes equal the vault's
     file."""
@@ -106,7 +106,7 @@ class SharedFile:
     verbatim: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnsharedNote:
     """`is_warning`: you should know, because it is not your own decision."""
 
@@ -115,7 +115,7 @@ class UnsharedNote:
     is_warning: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShareBundle:
     """The files of a shared topic. `vault` is the vault's id. `page` is the id of the topic's page, which it keeps when
     it moves. `cut`: how many links became plain text. `warnings`: lines about what is shared and perhaps should not

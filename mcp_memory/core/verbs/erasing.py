@@ -32,7 +32,7 @@ _SWAP_NAMES = (".{}.swp", ".{}.swo", "{}~", "#{}#", ".#{}", "{}.bak", "{}.orig")
 """Files that vim, Emacs and similar editors leave beside a file."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Erasure:
     """An erasure, planned or done. `erased`: a line for each place that is (or was) erased. `beyond`: a line for each
     place that may still contain the text."""

@@ -22,7 +22,7 @@ LEAST_TOKENS, MOST_TOKENS = 100, 200_000
 NOTHING_STORED = "Nothing is stored yet. The first note: memory_append 'TEXT'"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecallPlan:
     """Notes by `targets` (ids and paths), or passages for `question`, or without both the text for a session's
     start."""

@@ -37,7 +37,7 @@ _CHOICES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClaimAnswers:
     """Answers from the index, for worker threads."""
 
@@ -117,7 +117,7 @@ def _line(claim: Claim) -> str:
     return f"{claim.text} ({'; '.join([claim.in_short, place, *also, *against])})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClaimsRequest:
     """The claims about one `subject` or all, seen from this project ('*' = all), with the disputed ones."""
 

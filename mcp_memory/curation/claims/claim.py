@@ -29,7 +29,7 @@ UNSURE = 0.5
 """The confidence below which a claim is listed as uncertain."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evidence:
     """A `text` at a `line` of a note; for a log, `note` is the entry."""
 
@@ -55,7 +55,7 @@ class Evidence:
         return {**named, "line": self.line, "date": date_of(note).date().isoformat(), "text": self.text}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Claim:
     """A claim. All `evidence`, newest first, says the same. `contradicts` are older statements that nobody has retired.
     `conflict`: a newer note contradicts the claim; `refuted_by` is its statement, if the caller may see it. `as_of` is
@@ -130,7 +130,7 @@ class Claim:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Subject:
     """A subject. `folder` is the plural of its type: projects, people, services, tools."""
 

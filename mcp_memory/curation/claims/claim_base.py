@@ -215,7 +215,7 @@ def _bare(text: str) -> str:
 MOST_PAGES, MOST_UNSURE = 5000, 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClaimProblem:
     """A problem. `kind` is an open `conflict`; an `orphan`, which is a page that may contain forgotten text; a `stale`
     page, which you edited or which is due; or an `unsure` claim. `path` is the place to look at; `notes` are the quoted

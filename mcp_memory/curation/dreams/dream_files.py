@@ -27,7 +27,7 @@ STORE = "memory/.dreams"
 Facts = dict[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass
 class MemoryChanges:
     """Changes to MEMORY.md: the hashes of the `entries` that a run added, and of the entries `moved` into notes, with
     the paths."""
@@ -36,7 +36,7 @@ class MemoryChanges:
     moved: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DreamFiles:
     """Reads and writes the files of dreaming, for worker threads. `runs` is a folder of the state folder. Raises
     StorageFailed."""

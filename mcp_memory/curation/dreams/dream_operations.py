@@ -14,7 +14,7 @@ from mcp_memory.vault.note_file import DREAMS, MEMORY
 _TICKS = {"accept": "x", "drop": "-"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DreamRequest:
     """A run of dreaming. `backfill`: a folder of old daily logs; with `stage`, what recurs there is only kept as
     evidence."""

@@ -33,7 +33,7 @@ PROMOTABLE = frozenset({"preference", "decision", "lesson", "fact"})
 """The kinds of notes that may become a line of MEMORY.md when they answer many questions."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Read:
     """The sentences of logs and sessions, and the days of these logs and sessions."""
 

@@ -49,7 +49,7 @@ _SAID = re.compile(r" \(\[?2\d{3}-.*")
 """Matches the source after the words of an entry: when and where it was said."""
 
 
-@dataclass(slots=True)
+@dataclass
 class DreamReport:
     """The result of a run; with `dry_run`, the result that a run would have. `moved` are entries moved out of MEMORY.md
     into notes. `refused` are entries that couldn't be stored, with the reasons."""

@@ -18,7 +18,7 @@ from mcp_memory.vault.shared.lost_entries import LostEntry, Why
 _LISTED = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VaultFacts:
     """The facts that findings are made from. `paths`: all files of the vault; `ids`: of its notes, by path. `faults`
     persist; `overcome` faults have been repaired. `keywords_only` and `deaf` (no file-system events) give the reason,

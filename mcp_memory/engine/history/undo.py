@@ -62,7 +62,7 @@ _MANY = "so many files changed at once that they were not noted one by one: git 
 _FILED = "notes and links go back with their whole run, while its journal is kept: mcp-memory changes names the run"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UndoStep:
     """A change, and how it is undone; without an action, `why` it can't be."""
 

@@ -21,7 +21,7 @@ LEAST_UNQUOTED = 0.5
 """The least share of a quotation's content words that the person neither put in quotation marks nor marked as code."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Quotations:
     """Quotations and the messages that they stand in; the first message is the person's. `around`: the sentences with
     the quotations, without pasted text unless the person adopts it. `voice`: UNSURE if they perhaps only ask or

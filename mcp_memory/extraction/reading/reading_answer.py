@@ -62,7 +62,7 @@ class Verdict(StrEnum):
     """The note that it is `of` no longer holds, or its duty is done."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReadStatement:
     """A statement that the session supports. `of`: the note that it replaces, perhaps replaces or ends; an end has no
     text of its own. `project`: another project that it is about."""
@@ -79,7 +79,7 @@ class ReadStatement:
     when: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionReading:
     """The findings of a model in a part of a session. `wrong`: notes made from the session that shouldn't stay.
     `unsupported`: the number of statements that the session doesn't support."""

@@ -24,7 +24,7 @@ ID_CHARS = 6
 """The last characters of a note's id, which name it in the prompt."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShownNote:
     """A note as the model sees it. `is_made_here`: it was made from this session without the person's review."""
 
@@ -46,7 +46,7 @@ class ShownNote:
         return f"{' · '.join(fact for fact in facts if fact)}: {text}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReadingPrompt:
     """A prompt for a part of a session. `messages` are numbered from 1 in it; those before the offset `fresh_from` were
     read before. `about` names the day and the project. `projects`: others that the messages name."""

@@ -21,7 +21,7 @@ Permission = Literal["allowed", "asked", "denied", "no rule"]
 """With `no rule`, Claude Code asks, because the settings have no rule for the tool."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layer:
     """A settings file. `values` are empty if Claude Code doesn't load it."""
 
@@ -29,7 +29,7 @@ class Layer:
     values: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClaudeSettings:
     """Your own settings files, `layers`, the weakest first. `off`: the file that lists the servers that you have
     switched off in this folder, and their names."""

@@ -31,7 +31,7 @@ OWN_TOOLS = f"^mcp__{SERVER}__({'|'.join(TOOLS)})$"
 server's tools of the same names don't match."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClientPaths:
     """The places where clients look for their files. `is_mac`: on a Mac, editors keep their settings elsewhere."""
 
@@ -45,7 +45,7 @@ class ClientPaths:
         return Path(chosen).expanduser() if chosen else self.home / default
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConnectionDetails:
     """The values that connect a client. `entry`: the server's. `hooks`: the client's name of an event → our command.
     `plugin`: our plugin's folder and the command that it runs. Both are empty for a connection without hooks. `vault`:

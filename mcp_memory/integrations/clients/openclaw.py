@@ -29,7 +29,7 @@ _ENTRY = ("plugins", "entries", ID)
 _ACCESS, _COMMAND = (*_ENTRY, "hooks", "allowConversationAccess"), (*_ENTRY, "config", "command")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OpenClawPlugin:
     """A config entry. Only one plugin can be OpenClaw's memory, and ours serves one vault. `command` has the
     placeholder EVENT."""

@@ -14,7 +14,7 @@ from mcp_memory.text.parsed_values import list_at, value_at
 _LIST = "plugin"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OpenCodePlugin:
     """A config entry: the plugin that runs our hooks. `command` has the placeholder EVENT."""
 

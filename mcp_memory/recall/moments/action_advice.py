@@ -54,7 +54,7 @@ Found = tuple[tuple[Any, ...], Mention, Passage]
 """The rank of a passage, its mention of the action or error, and the passage."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ActionAdvisor:
     """The advice for each call. A session gets each note once, and a call is refused once, until the session's context
     is emptied."""

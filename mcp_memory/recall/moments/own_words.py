@@ -108,7 +108,7 @@ class SaidSentences:
         )
 
 
-@dataclass(slots=True)
+@dataclass
 class _Session:
     tail: SessionTail | None = None
     said: SaidSentences = field(default_factory=SaidSentences)

@@ -50,7 +50,7 @@ _Change = tuple[NoteId, str | None, ShowingOutcome]
 """What is to be added to the counts of a note in a project."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _ShownNote:
     """`values`: the values that only this note can have told the agent so far, with the other words of their lines;
     `used_in`: the turn, 0 if unused."""
@@ -63,7 +63,7 @@ class _ShownNote:
     used_in: int = 0
 
 
-@dataclass(slots=True)
+@dataclass
 class _Showing:
     """The notes that a session got at once in a `text`, with a `prompt` or at its start. `turn`: 0 until the transcript
     has the prompt."""
@@ -75,7 +75,7 @@ class _Showing:
     turn: int = 0
 
 
-@dataclass(slots=True)
+@dataclass
 class _Session:
     showings: list[_Showing] = field(default_factory=list[_Showing])
     heard: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_HEARD))

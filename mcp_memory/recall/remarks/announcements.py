@@ -23,7 +23,7 @@ class Announcer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Announcements:
     """The notes that features stored without review, except private notes. For worker threads."""
 

@@ -38,7 +38,7 @@ Span = tuple[int, int]
 """Start and end as character offsets in the whole text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChunkMark:
     """The start of a log entry: character, line and number of its section; or a distance in these units."""
 
@@ -50,7 +50,7 @@ class ChunkMark:
         return ChunkMark(self.start + by.start, self.line + by.line, self.section + by.section)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChunkedNote:
     """A note's chunks in order, up to `end`: the end of the text unless a limit was reached. `entries` are the first
     and last entry of a log. `turns`: the body is a conversation, with a chunk per turn."""
@@ -92,7 +92,7 @@ def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Chu
     return ChunkedNote(chunks, end, turns=turns)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Section:
     """A heading and the blocks directly under it. `above` is the heading path without its own heading."""
 

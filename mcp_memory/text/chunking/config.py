@@ -12,7 +12,7 @@ CHUNKER_VERSION = 2
 """The version of the cutting. Increase it whenever the same text would be cut differently: indexes are then rebuilt."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChunkingConfig:
     """Section `[chunking]`. Raises ConfigInvalid for values that make no sense.
 

@@ -49,7 +49,7 @@ _MIN_TITLE_WORDS, _MIN_TITLE_CHARS = 5, 25
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConversationChunk:
     """A section of a conversation, ready to be stored: `content` is Markdown."""
 
@@ -81,7 +81,7 @@ def chunk_conversation(turns: Iterable[Turn], max_tokens: int = CHUNK_TOKENS) ->
     return [*chunks, growing.chunk()] if growing.turns else chunks
 
 
-@dataclass(slots=True)
+@dataclass
 class _Growing:
     max_chars: int
     turns: list[Turn] = field(default_factory=list[Turn])

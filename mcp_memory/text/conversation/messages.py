@@ -29,7 +29,7 @@ _MILLISECONDS_FROM = 1e11
 """The year 5138 in seconds, so larger numbers are milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Turn:
     """A turn. `text` has LF line ends, no control characters and no blank lines around it; it is never empty."""
 

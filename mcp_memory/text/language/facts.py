@@ -28,7 +28,7 @@ EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
 """Kinds with a single spelling, unlike names."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Fact:
     """A fact. `key` is the same in all texts that state the fact."""
 

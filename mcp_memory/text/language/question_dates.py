@@ -19,7 +19,7 @@ MAX_CHARS, MAX_YEARS, MAX_RANGES = 2000, 20, 100
 ranges."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class DateRange:
     """The days from `start` to `end`, both included."""
 
@@ -56,7 +56,7 @@ def dates_in_question(text: str, now: datetime) -> list[DateRange]:
     return list(dict.fromkeys(span for ranges in _merge_spans(text, found) for span in ranges))[:MAX_RANGES]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Context:
     today: date
     years: list[int]

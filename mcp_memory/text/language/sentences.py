@@ -142,7 +142,7 @@ _WHOLE_CHARS = 300
 """The length up to which a list entry stays whole, since its later sentences don't name their speaker."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sentence:
     """A sentence. `text` has no line break and no list mark; `place` counts from 0 in the note."""
 

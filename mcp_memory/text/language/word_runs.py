@@ -25,7 +25,7 @@ _STRETCH = re.compile(
 is grammar."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WordRun:
     """A run. `words` are spelled as written. `before` and `after` are the adjacent function words in lower case, or
     empty. `opens`: the run begins a sentence, so that its capital means nothing."""

@@ -36,7 +36,7 @@ _RANK = {name: rank for rank, name in enumerate(FIELD_ORDER)}
 _NUL_SHARE_OF_BINARY = 0.01
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecodedNote:
     """A decoded file. `text` is None for bytes that aren't UTF-8 at all. Don't write a text with a problem back: the
     replaced bytes would be lost."""
@@ -45,7 +45,7 @@ class DecodedNote:
     problem: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """A parsed note with `body == text[body_start:]`. With a problem, `meta` is empty, except that the last value of a
     repeated key is used."""
@@ -57,7 +57,7 @@ class Document:
     problem: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Head:
     """The location of the head: `text[start:end]` is the YAML between the two delimiter lines."""
 

@@ -29,7 +29,7 @@ _MAX_PARENTHESES = 32
 """CommonMark's limit on nested parentheses in a destination; it also keeps the search linear."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Link:
     """A link. `text[start:end]` is the whole link, `text[target_start:target_end]` its target, as written."""
 

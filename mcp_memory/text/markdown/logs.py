@@ -40,7 +40,7 @@ _MAX_TITLE_CHARS = MAX_HEADING_CHARS - len("## 10:30 - ")
 _HASH_DIGITS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LogEntry:
     """An entry. `text[start:end]` runs from its heading to directly before the next entry."""
 
@@ -58,7 +58,7 @@ class LogEntry:
     """The first 16 hexadecimal digits of the sha256 of the entry's text, stripped of outer white space, CRLF as LF."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Labels:
     """The labels in an entry's heading; `source` is the client that wrote the entry."""
 

@@ -49,7 +49,7 @@ _ATTACHMENT = re.compile(
 _TEXT_KEYS = frozenset({"title", "description", "aliases", "alias", "tags", "id"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoteLink:
     """A link with `text[at : at + len(target)] == target`. `kind` is `markdown`, `wiki`, or `id` for a link without
     brackets."""
@@ -62,7 +62,7 @@ class NoteLink:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ResolvedLink:
     """A link of the note at `source`. `targets` are the paths of the notes that it may lead to: none for a broken link,
     several for an ambiguous link."""

@@ -18,7 +18,7 @@ _MARK = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
 _HASH_DIGITS = 8  # among 200 entries, the probability of a collision is 1 in 200,000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CuratedEntry:
     """An entry. `text[start:end]` includes the ending of its last line."""
 

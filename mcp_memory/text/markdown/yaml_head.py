@@ -45,7 +45,7 @@ class NotAMapping(HeadRefused):
     """Raised for prose or a list between the delimiters, which isn't frontmatter."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class YamlEntry:
     """A top-level key with its value, as offsets into the YAML."""
 

@@ -18,7 +18,7 @@ from mcp_memory.text.secrets.shapes import DOCUMENTED, ISSUED, TOKENS, SecretSha
 from mcp_memory.text.secrets.values import KIND, MARK, find_named, like_a_password
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Secret:
     """A secret at `text[start:end]`. `kind` is for people: "GitHub token"."""
 

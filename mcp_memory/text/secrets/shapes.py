@@ -78,7 +78,7 @@ _IDENTIFIERS = frozenset(
 """Words in front of an identifier."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SecretShape:
     """The form of a secret. Every match contains one of the literals in `hints`, a cheap check before the pattern.
     `is_real` judges the pattern's group `secret`, which gets redacted."""

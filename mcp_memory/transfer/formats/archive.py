@@ -36,7 +36,7 @@ _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _HINT = "export the vault again; nothing was read from this file"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ArchivedFile:
     """A note of a vault, as its bytes."""
 
@@ -63,7 +63,7 @@ def is_archive(place: Path) -> bool:
         return file.read(512)[257:262] == b"ustar"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Archive:
     """A checked archive. `sums` are the sha256 of its notes by path; `marker` and `projects` are the vault's."""
 

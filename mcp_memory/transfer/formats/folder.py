@@ -27,7 +27,7 @@ def is_markdown(name: str) -> bool:
     return is_note(name) or name.lower().endswith(".markdown")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SourceFile:
     """A Markdown file. `modified_s` is in seconds since the epoch."""
 
@@ -37,7 +37,7 @@ class SourceFile:
     modified_s: float
 
 
-@dataclass(slots=True)
+@dataclass
 class SourceTree:
     """The paths of a folder's Markdown files, and the skipped files, each with the reason."""
 

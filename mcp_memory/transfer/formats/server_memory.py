@@ -21,7 +21,7 @@ _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that JSON can have and a Markdown file can't."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Entity:
     name: str
     sort: str

@@ -31,7 +31,7 @@ class AppendOutcome(StrEnum):
     DISMISSED = "dismissed"  # taken back by us, or removed on purpose
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JournaledAppend:
     """An entry and its outcome."""
 

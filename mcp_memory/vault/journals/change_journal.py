@@ -56,7 +56,7 @@ class ChangeKind(StrEnum):
     REMOVED = "removed"  # its file has gone
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoteChange:
     """A change of a note. `other`: the note that superseded it, the place that it was moved from, the status from which
     it was restored, or the hash that an edited log entry had. `run`: the compaction or import that it was part of.

@@ -42,7 +42,7 @@ def max_standing(known: Iterable[Standing]) -> Standing:
     return "adopted" if "adopted" in standings else "revoked"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LedgerEntry:
     """A line of the ledger."""
 
@@ -64,7 +64,7 @@ class LedgerEntry:
         return cls(note.id, note.path, note.content_hash, note.kind, note.project, None, at.timestamp())
 
 
-@dataclass(slots=True)
+@dataclass
 class _Recording:
     """An entry on its way to the disk."""
 

@@ -30,7 +30,7 @@ SHOWN = ".shown"  # suffix of the bytes of a note that is about to be restored
 CHECKS = "checks.json"  # the days on which we checked, and on which of them a file was first no longer needed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Caller:
     """The maker of a call, as far as known. `run`: the compaction or import that the call is part of. `undoes`: the id
     of the change, or the run, that the call undoes."""
@@ -45,7 +45,7 @@ class Caller:
 UNKNOWN = Caller()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tombstone:
     """The time, reason and client of forgetting a note or entry."""
 
@@ -64,7 +64,7 @@ class Tombstone:
         return f"{self.path}#{self.entry}" if self.entry else self.path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ForgottenNote:
     """The bytes of a forgotten note."""
 

@@ -25,7 +25,7 @@ _GAP = 3  # the most missing parts of a day before a later one
 _GLUE_BYTES = 100  # bytes that an entry may need besides itself: a line break or two, the end of an open fence
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Part:
     """A file of a day's log. Numbers count from 1."""
 

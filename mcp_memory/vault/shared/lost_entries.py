@@ -31,7 +31,7 @@ SHOWN_CHARS = 60
 _Seen = tuple[str | None, tuple[JournaledAppend, ...]]  # a file's signature (None: no file), its lines in the journal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LostEntry:
     """An entry that is gone; `text` is the whole entry."""
 

@@ -26,7 +26,7 @@ OTHERS = "Other entries"
 """The section of a restored entry that had none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeptEntry:
     """The bytes of an entry that was taken out, and where they were."""
 
