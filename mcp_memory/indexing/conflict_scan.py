@@ -15,6 +15,7 @@ from mcp_memory.comparison.double import are_doubles
 from mcp_memory.comparison.other_value import NoteText, clipped
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
+from mcp_memory.indexing.contested_notes import ContestedNotes
 from mcp_memory.indexing.stated_texts import LONG_AGO, Contrary, StatedText, StatedTexts
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import DOUBLE, FORK, Conflict, Etag, Filters, NoteId, NotePath, PrivateMarks
@@ -46,6 +47,7 @@ class ConflictScan:
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
         self.texts = StatedTexts(index, clock)
+        self.contested = ContestedNotes(index, writer)
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
         writer.listeners.append(self._notes_changed)

@@ -213,10 +213,11 @@ class Briefer:
         await _look(partial(self.own_words.forget, session, ended=ended), what="forgetting what was said")
 
     def _known_to(self, session: str, prompt: str) -> Callable[[Passage], bool]:
-        """Read what the session has seen and said, and return the test for a passage."""
+        """Read what the session has seen and said, and return the test for a passage. A contested passage isn't
+        shown, either."""
         is_own = self.own_words.known_to(session, prompt)
-        seen = self.seen.seen_by(session)
-        return lambda passage: mark_of(passage) in seen or is_own(passage)
+        seen, contested = self.seen.seen_by(session), self.answerer.current.conflicts.contested.remarks()
+        return lambda passage: mark_of(passage) in seen or is_own(passage) or passage.shown_id in contested
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
         """Return the notes with the ids of briefings, without forgotten notes and candidates."""

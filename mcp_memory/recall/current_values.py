@@ -47,7 +47,8 @@ class CurrentValues:
         the older statement has more content. An older statement stays if the newer statement is from after
         `filters.until`. Raises IndexUnavailable."""
         ordered = _newest_first(passages, content_words(query), self.clock())
-        if not any(self.conflicts.concerns(passage.shown_id) for passage in ordered):
+        is_known = not self.conflicts.contested.is_due  # otherwise remarks read the index
+        if is_known and not any(self.conflicts.concerns(passage.shown_id) for passage in ordered):
             return list(map(self._with_remark, ordered))
         current = partial(self._current, filters=filters, keeps_older=HISTORY.search(query) is not None)
 
@@ -61,14 +62,16 @@ class CurrentValues:
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
 
     async def marks(self, ids: Sequence[NoteId], filters: Filters) -> Mapping[NoteId, str]:
-        """Return, for each of these notes that is outdated, since when, and what holds now. Raises IndexUnavailable."""
+        """Return, for each of these notes that is outdated or contested, since when, and what holds now. Raises
+        IndexUnavailable."""
         found = [conflict for one in ids if (conflict := self.conflicts.newer_of(one))]
 
         def look() -> dict[NoteId, str]:
             newest = ((conflict, self._newest(conflict, filters)) for conflict in found)
-            return {conflict.older: _outdated(conflict, newer[0]) for conflict, newer in newest if newer}
+            contested = {one: remark for one in ids if (remark := self.conflicts.contested.remark_on(one))}
+            return contested | {conflict.older: _outdated(conflict, newer[0]) for conflict, newer in newest if newer}
 
-        return await in_thread(look, deadline_s=LOOK_S, what="comparing notes") if found else {}
+        return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
 
     def note_now(self, path: NotePath, filters: Filters) -> tuple[NotePath, str]:
         """Return the note to show in place of this note, and a remark about it for the reader. Reads the index."""
@@ -86,7 +89,8 @@ class CurrentValues:
 
     def remark_on(self, note_id: NoteId) -> str:
         """Return the remark about a note for a reader."""
-        return "; ".join(filter(None, (remark(note_id) for remark in self.remarks)))
+        remarks = (self.conflicts.contested.remark_on, *self.remarks)
+        return "; ".join(filter(None, (remark(note_id) for remark in remarks)))
 
     def _with_remark(self, passage: Passage) -> Passage:
         remark = self.remark_on(passage.shown_id)

@@ -148,9 +148,9 @@ class ActionAdvisor:
         return [one for one in found if admits(wanted, one) and (wanted.project or note_of(one).project is None)]
 
     def _is_current(self, passage: Passage, wanted: Filters) -> bool:
-        """Return whether the passage's file still has it, and nothing newer contradicts it."""
-        now = self.briefer.freshness.check([passage], wanted).passages
-        return now == [passage] and not self.conflicts.newer_of(passage.shown_id)
+        """Return whether the passage's file still has it, and nothing newer or waiting contradicts it."""
+        now, name = self.briefer.freshness.check([passage], wanted).passages, passage.shown_id
+        return now == [passage] and not (self.conflicts.newer_of(name) or self.conflicts.contested.remark_on(name))
 
     def _is_new(self, session: str, passage: Passage, call: str = "") -> bool:
         """Return whether the session hasn't seen the passage. `call` is the call to stop: if an agent makes several

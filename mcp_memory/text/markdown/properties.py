@@ -15,8 +15,8 @@ _ALSO = {"expires": "expires_at", "tag": "tags", "alias": "aliases", "ref": "ref
 """The names of our options, and Obsidian's older names."""
 
 _OURS = frozenset((
-    *FIELD_ORDER, *_BY_HAND, *_ALSO, "contradicts", "compatible_with", "confirmed", "covers", "counts_again", "done_at",
-    "done", "seal",
+    *FIELD_ORDER, *_BY_HAND, *_ALSO, "contests", "contradicts", "compatible_with", "confirmed", "covers",
+    "counts_again", "done_at", "done", "seal",
 ))  # fmt: skip
 _COMMON = frozenset((
     "sources", "course", "states", "stats", "tabs", "find", "mind", "link", "king", "rates", "date", "then",

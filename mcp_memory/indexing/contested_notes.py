@@ -1,0 +1,47 @@
+"""Knows which notes a waiting proposal contests, so that nobody is told unasked what you have probably corrected."""
+
+from collections.abc import Mapping, Sequence
+
+from mcp_memory.comparison.other_value import clipped
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, PrivateMarks
+from mcp_memory.text.escape_invisible import in_quotes
+from mcp_memory.text.language.sentences import statement_of
+
+CONTESTS = "contests"
+"""The property of a proposal that names the note."""
+MOST_PROPOSALS = 10_000
+_WAITING = frozenset({NoteState.INBOX})
+
+
+class ContestedNotes:
+    """The contested notes. Thread-safe: the result is replaced as a whole."""
+
+    def __init__(self, index: Index, writer: IndexWriter) -> None:
+        self._index = index
+        self._remarks: Mapping[NoteId, str] = {}
+        self.is_due = True
+        """Whether the next call reads the index."""
+        writer.listeners.append(self._notes_changed)
+
+    def remark_on(self, note_id: NoteId) -> str:
+        """Return a remark for a reader of a contested note; empty for other notes. Raises IndexUnavailable."""
+        return self.remarks().get(note_id, "")
+
+    def remarks(self) -> Mapping[NoteId, str]:
+        """Return the remark on each contested note. Raises IndexUnavailable."""
+        if self.is_due:
+            self.is_due = False
+            waiting = self._index.notes(Filters(states=_WAITING), limit=MOST_PROPOSALS)
+            self._remarks = {NoteId(name): self._remark(one) for one in waiting for name in one.meta.get(CONTESTS, ())}
+        return self._remarks
+
+    def _remark(self, proposal: NoteRecord) -> str:
+        may_be_told = Filters(states=_WAITING, private=PrivateMarks()).admits(proposal)
+        passages = self._index.passages(proposal.path)[:1] if may_be_told else ()
+        words = [in_quotes(clipped(statement_of(passage.chunk.text))) for passage in passages]
+        return f"perhaps outdated: {words[0] if words else 'a correction'} waits for review"
+
+    def _notes_changed(self, _: Sequence[NotePath]) -> None:
+        self.is_due = True
