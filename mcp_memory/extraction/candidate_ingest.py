@@ -1,9 +1,7 @@
 """Stores the statements of a session that are worth remembering, once.
 
 A statement replaces a note only if you say outright that the note's content has changed. Outright statements are stored
-without review unless they are old; the best few of the others wait in `_inbox/`. Reading the same messages again stores
-nothing: a candidate's id is made from its words and their time, and the log records its outcome. A forgotten statement
-is only stored when you make it again.
+without review unless they are old; the best few of the others wait in `_inbox/`. The log records each outcome.
 """
 
 import logging
@@ -31,6 +29,7 @@ from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.kept import kept
 from mcp_memory.extraction.replaced_notes import (
     RejectedCandidate,
+    find_contested,
     find_replaced,
     is_past,
     notes_made_of,
@@ -40,6 +39,7 @@ from mcp_memory.extraction.replaced_notes import (
     title_now,
 )
 from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes, is_known_from
+from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.indexing.stated_texts import Contrary
 from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
@@ -80,7 +80,6 @@ class CandidateIngest:
         self._clock = core.clock
         self._config = core.config.section("extraction", ExtractionConfig)
         self._log = candidates
-        self._near_notes = core.search.near_notes
         self._session_notes = session_notes
         self._recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = {}
         """The last messages of the latest sessions, which later messages may answer or retract."""
@@ -104,7 +103,8 @@ class CandidateIngest:
         messages, _ = on_record(captured.messages, ReaderContext())
         found = await self._with_dates(await self._find(replace(captured, messages=messages), ()))
         new = [one for one in found if not self._log.find(id_of(one, captured))]
-        proposed = sorted((one for one in new if not one.outright), key=lambda one: -one.score)[:MOST_PROPOSALS]
+        likely = (one for one in new if not one.outright and one.score >= self._config.min_score)
+        proposed = sorted(likely, key=lambda one: -one.score)[:MOST_PROPOSALS]
         return [one for one in new if one.outright or one in proposed]
 
     async def _find(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> list[Candidate]:
@@ -114,10 +114,8 @@ class CandidateIngest:
         return await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
 
     async def _with_dates(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the candidates that are likely enough, with their dates."""
         read = partial(with_dates, zone=self._vault.layout.tz, now=self._clock())
-        dated = await in_thread(lambda: [read(one) for one in candidates], deadline_s=EXTRACT_S, what="reading dates")
-        return [candidate for candidate in dated if candidate.score >= self._config.min_score]
+        return await in_thread(lambda: [read(one) for one in candidates], deadline_s=EXTRACT_S, what="reading dates")
 
     def _on_record(self, captured: CapturedMessages) -> tuple[list[TranscriptMessage], CapturedMessages]:
         """Return the earlier messages of the session and the new messages, both without off-the-record parts."""
@@ -181,10 +179,10 @@ class CandidateIngest:
         *,
         must_wait: bool,
     ) -> CandidateOutcome:
-        """Store a candidate; return KNOWN if it isn't new."""
+        """Store a candidate; return KNOWN if it isn't new, or perhaps only a task."""
         if await self.has(note_id, captured):
             return CandidateOutcome.KNOWN
-        near = await self._nearest_unless_known(candidate, captured, rejected)
+        near = await self._nearest_unless_known(candidate, captured, rejected, proposed=True)
         if near is None:
             await self.record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
@@ -193,16 +191,20 @@ class CandidateIngest:
         await self._session_notes.drop_proposal(taken_back, captured.session)
         compare = partial(find_replaced, new, taken_back, self._index, self._core.indexing.conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
-        is_outright = candidate.outright and candidate.score >= SURE
-        is_sure = is_outright or states_new_value(candidate, contrary)
+        said = self._recent.get((captured.file, captured.session), ())
+        contest = partial(find_contested, contrary, candidate, said, new, self._core.indexing.conflicts)
+        contested = await in_thread(contest, deadline_s=10, what="looking for what it corrects")
+        is_sure = (candidate.outright and candidate.score >= SURE) or states_new_value(candidate, contrary)
+        if candidate.score < self._config.min_score and not contested:
+            return CandidateOutcome.KNOWN
         waits = must_wait or not (self._config.auto_accept and is_sure) or is_past(candidate, contrary, self._clock())
         is_proposal = waits and candidate.score < SURE
         if is_proposal and not await self._session_notes.has_room(candidate, captured.session):
             await self.record(note_id, CandidateOutcome.CROWDED_OUT, captured)
             return CandidateOutcome.CROWDED_OUT
         try:
-            replaced = outright_replaced(contrary, candidate) if is_outright and not waits else None
-            draft = self.draft(candidate, note_id, captured, contrary, replaced, waits=waits)
+            replaced = None if waits else outright_replaced(contrary, candidate)
+            draft = self.draft(candidate, note_id, captured, contrary, replaced, contested, waits=waits)
             place = (replaced[0].path, replaced[0].id.partition("#")[2] or None) if replaced else None
             receipt = await self.append_in_place(draft, place)
         except Refused as error:  # a refused candidate must not prevent the others from being stored
@@ -221,16 +223,14 @@ class CandidateIngest:
         return outcome
 
     async def _nearest_unless_known(
-        self, candidate: Candidate, captured: CapturedMessages, rejected: Sequence[RejectedCandidate],
-        *, counts_waiting: bool = True,
-    ) -> list[NearPassage] | None:  # fmt: skip
-        """Return the nearest passages; None if one says the same (if it waits: `counts_waiting`) or you rejected it."""
+        self, candidate: Candidate, captured: CapturedMessages, rejected: Sequence[RejectedCandidate], *, proposed: bool
+    ) -> list[NearPassage] | None:
+        """Return the nearest passages; None if one says the same (if it waits: `proposed`) or you rejected it."""
         if any(one.rules_out(candidate) for one in rejected):
             return None
-        found = await self._near_notes.nearest(candidate.text, project=captured.project)
+        found = await self._core.search.near_notes.nearest(candidate.text, project=captured.project)
         near = [one for one in found if one.passage.note.path != captured.file]  # a log contains its statements
-        counted = (one for one in near if counts_waiting or not one.is_waiting)
-        return None if any(is_known_from(one, candidate) for one in counted) else near
+        return None if any(is_known_from(one, candidate) for one in near if proposed or not one.is_waiting) else near
 
     async def append_in_place(self, draft: Draft, place: Place | None) -> Receipt:
         """Append a note that replaces another note, or stands beside it if only a person may replace that note."""
@@ -243,7 +243,7 @@ class CandidateIngest:
 
     def draft(
         self, candidate: Candidate, note_id: NoteId, captured: CapturedMessages, contrary: Sequence[Contrary] = (),
-        replaced: Contrary | None = None, *, waits: bool,
+        replaced: Contrary | None = None, contested: Sequence[NoteId] = (), *, waits: bool,
     ) -> Draft:  # fmt: skip
         """Return the note of a candidate."""
         own, at = captured.project, candidate.at
@@ -254,8 +254,9 @@ class CandidateIngest:
             "score": candidate.score,
         }
         more |= {"voice": candidate.voice.value} if candidate.voice is not Voice.UNSURE else {}
-        if others := [str(stated.id) for stated, _ in contrary if replaced is None or stated is not replaced[0]]:
-            more["contradicts"] = [*others]
+        others = [str(stated.id) for stated, _ in contrary if replaced is None or stated is not replaced[0]]
+        links = ("contradicts", others), (CONTESTS, contested if waits else ())
+        more |= {name: [*ids] for name, ids in links if ids}
         return Draft(
             content=candidate.text,
             kind=self._vault.kinds.get(candidate.kind),
@@ -284,7 +285,7 @@ class CandidateIngest:
     async def is_known(self, candidate: Candidate, captured: CapturedMessages) -> bool:
         """Return whether memory says the same, or you rejected the candidate. What only waits is in no answer."""
         rejected = await self._rejected()
-        return await self._nearest_unless_known(candidate, captured, rejected, counts_waiting=False) is None
+        return await self._nearest_unless_known(candidate, captured, rejected, proposed=False) is None
 
     async def _rejected(self) -> Sequence[RejectedCandidate]:
         look = partial(rejected_candidates, self._log, self._index, self._vault)

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from mcp_memory.capture.off_record_turns import TakenBack
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.comparison.comparison import say_the_same
+from mcp_memory.comparison.comparison import Comparison, say_the_same
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.comparison.same_form import Contradiction
+from mcp_memory.comparison.values import CLAUSE, SCOPE, SETS
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_log import FORGETTABLE, CandidateLog
 from mcp_memory.index.base import Index
@@ -22,6 +24,7 @@ from mcp_memory.statements.corrections import words_of_its_own
 from mcp_memory.statements.cues import CUE, has_cue, is_limited, patterns
 from mcp_memory.text.conversation.own_words import lowered, masked
 from mcp_memory.text.language.denials import DENIES, denies
+from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words, terms
 from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.succession.retirement import retired_at
@@ -36,15 +39,21 @@ FRESH = timedelta(days=30)
 MAX_REJECTED = 500
 """The number of your latest rejections with which new candidates are compared."""
 
-_UNSURE = re.compile(
-    r"\b(?:ask|unsure|glaube?|denke|frag\w*|crois|pense|demande\w*|creo|pregunt\w*|was|were|used to|formerly|previously"
-    r"|back then|war|waren|wurden?|früher|damals|étai\w*|avant|autrefois|era|eran|estaban?|antes)\b"
+_DOUBTS = re.compile(r"\b(?:ask|unsure|glaube?|denke|frag\w*|crois|pense|demande\w*|creo|pregunt\w*)\b")
+"""Matches doubt in a form that `hedge` lacks."""
+_PAST = re.compile(
+    r"\b(?:was|were|used to|formerly|previously|back then|war|waren|wurden?|früher|damals|étai\w*|avant|autrefois|era"
+    r"|eran|estaban?|antes)\b"
 )
-"""Matches doubt, also in a form that `hedge` lacks, and the past."""
 _DENIES_BEFORE = rf"{DENIES.pattern}(?: (?!from|von|(?<!lieu )(?<!vez )del?\b)[\w’']+){{0,2}}? [`\"']?"
 """Matches the denial of what is behind it, `not on port 8087`, but not of its change: `not move it from 8087`."""
-_ABOUT_IT = ("agreed", "change", "norm", "relation")
-"""The cues of words that say that something is decided, changed or so; they add nothing to it."""
+_NUMBER = re.compile(r"[0-9]+(?:[.,:][0-9]+)*")
+_NOT_CONTESTED = frozenset({"log", "commitment"})
+"""Kinds of notes with a history, or with reminders that nothing may silence."""
+_NO = re.compile(r"(?:^|(?<=[.!?] ))(?:no|nope|nein|nee?|nö|non)\b[,.!:;]+ ")
+"""Matches a no to what was said before, which denies nothing in its own sentence."""
+_ABOUT_IT = ("agreed", "change", "hedge", "norm", "relation")
+"""The cues of words that say that something is decided, changed, supposed or so; they add nothing to it."""
 _SCOPE = re.compile(r"(?:but |and )?(?:in|on|at|for|im|am|auf|bei|beim|für|dans|sur|chez|pour|en|para) (?P<scope>.+)")
 
 
@@ -99,34 +108,58 @@ def notes_made_of(captured: CapturedMessages, taken_back: TakenBack, index: Inde
 
 def states_new_value(candidate: Candidate, contrary: Sequence[Contrary]) -> bool:
     """Return whether the person plainly states, rather than asks or supposes, another value for something in memory."""
-    is_said = candidate.voice is Voice.SAID and not candidate.statement.rstrip().endswith("?")
-    return is_said and any(why.after and _holds_for(candidate, stated) for stated, why in contrary)
+    may_be_task = SETS.search(lowered(candidate.statement)) is not None  # `set the limit to 100 in the demo`
+    return not _has_doubt(candidate) and any(
+        why.after and _holds_for(candidate, stated, why) and (not may_be_task or _is_plain(candidate, stated, why))
+        for stated, why in contrary
+    )
 
 
-def _holds_for(candidate: Candidate, stated: StatedText) -> bool:
-    """Return whether a statement has no doubt, isn't about the past, and doesn't begin with a place or time that the
-    note doesn't name: `in the test fixture`."""
+def _has_doubt(candidate: Candidate) -> bool:
     view = masked(candidate.said or candidate.statement)
-    if has_cue(view, "hedge") or _UNSURE.search(view):
-        return False
-    opening = _SCOPE.match(view)
+    return has_cue(view, "hedge") or _DOUBTS.search(view) is not None
+
+
+def _holds_for(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
+    """Return whether the person states something, not about the past, nor for a place or time that the note doesn't
+    name: `in the test fixture`."""
+    view = masked(candidate.said or candidate.statement)
+    is_said = candidate.voice is Voice.SAID and not candidate.statement.rstrip().endswith("?")
+    return is_said and not _PAST.search(_up_to(view, lowered(why.after or ""))[0]) and not _limits(view, stated)
+
+
+def _limits(clause: str, stated: StatedText) -> bool:
+    """Return whether a clause begins with a place or time that the note doesn't name."""
+    opening = _SCOPE.match(clause)
     words = [word for word in terms(opening["scope"]) if content_words(word)] if opening else []
-    return not words or content_words(words[0]) <= content_words(f"{stated.note.title} {stated.note.text}")
+    return bool(words) and not content_words(words[0]) <= content_words(f"{stated.note.title} {stated.note.text}")
 
 
 def _is_plain(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
-    """Return whether a statement denies nothing but the old value, on no condition, and says nothing that the note
-    lacks. Corrections and retractions within a session were examined there."""
+    """Return whether a statement denies nothing but the old value, on no condition, and up to the clause with the new
+    value says nothing that the note lacks; a reason or task may follow. Corrections and retractions within a session
+    were examined there."""
     if candidate.instead_of:
         return True
     statement = lowered(f"{candidate.statement} {candidate.said}")
     before, after = lowered(why.before), lowered(why.after or "")
-    denied = re.sub(_DENIES_BEFORE + re.escape(before.split()[0]), "", statement)
+    denied = re.sub(_DENIES_BEFORE + re.escape(before.split()[0]), "", _NO.sub("", statement))
     if is_limited(denied.replace(before, "").replace(after, "")) or (after and denies(denied)):
         return False
-    for cue in _ABOUT_IT:
-        statement = patterns(CUE)[cue].sub(" ", statement)
-    return not words_of_its_own(statement, f"{stated.note.text} {before} {after}")
+    telling = [one.text for one in sentences(candidate.statement) if why.after and why.after in one.text]
+    told, *further = _up_to(lowered(telling[0]), after) if telling else [statement]
+    known = lowered(f"{stated.note.title} {stated.note.text} {before} {after}")
+    for pattern in (SETS, _DOUBTS, *(patterns(CUE)[cue] for cue in _ABOUT_IT)):
+        told, known = pattern.sub(" ", told), pattern.sub(" ", known)
+    return not words_of_its_own(told, known) and not any(_limits(clause, stated) for clause in further)
+
+
+def _up_to(sentence: str, value: str) -> list[str]:
+    """Return the part of a sentence up to the end of the clause with a value, then the other clauses. A sentence
+    without the value is one part."""
+    at = sentence.find(value)
+    end = CLAUSE.search(sentence, at + len(value)) if value and at >= 0 else None
+    return [sentence[: end.start()], *map(str.strip, CLAUSE.split(sentence[end.end() :]))] if end else [sentence]
 
 
 def is_past(candidate: Candidate, contrary: Sequence[Contrary], now: datetime) -> bool:
@@ -141,13 +174,48 @@ def outright_replaced(contrary: Sequence[Contrary], candidate: Candidate) -> Con
     """Return the older statement that the candidate explicitly rejects; None if there are several, or if the older note
     says more than that."""
     found = [one for one in contrary if one[1].outright]
-    if len(found) != 1:
+    if len(found) != 1 or _has_doubt(candidate):
         return None
     stated, why = found[0]
-    if candidate.voice is not Voice.SAID or not _holds_for(candidate, stated) or not _is_plain(candidate, stated, why):
+    if not _holds_for(candidate, stated, why) or not _is_plain(candidate, stated, why):
         return None
     kept = content_words(f"{candidate.statement} {why.before} {title_now(stated, why)}")
     return found[0] if len(content_words(stated.note.text) - kept) < SAYS_MORE else None
+
+
+def find_contested(
+    contrary: Sequence[Contrary], candidate: Candidate, said: Sequence[TranscriptMessage], new: NoteText,
+    conflicts: ConflictScan,
+) -> list[NoteId]:  # fmt: skip
+    """Return the one earlier note, the most alike, that the person corrects, though perhaps with doubt. `It is 45, not
+    30` corrects the note that the assistant's last message repeats with the 30. Raises IndexUnavailable."""
+    found = _contested(contrary, candidate)
+    before = [one for one in said if one.role is Role.ASSISTANT and one.offset < candidate.offset]
+    numbers = {*_NUMBER.findall(candidate.statement)}
+    for sentence in sentences(before[-1].turn.text) if before and not found else ():
+        if numbers & {*_NUMBER.findall(sentence.text)}:
+            known = conflicts.contradicted_by(replace(new, title=sentence.text))
+            found += _contested([one for one in known if numbers & {*_NUMBER.findall(one[1].before)}], candidate)
+    return found[:1]
+
+
+def _contested(contrary: Sequence[Contrary], candidate: Candidate) -> list[NoteId]:
+    alike = dict[NoteId, float]()
+    for stated, why in contrary:
+        is_later = candidate.at is not None and stated.when is not None and stated.when > candidate.at
+        if is_later or stated.note.kind in _NOT_CONTESTED or not _holds_for(candidate, stated, why):
+            continue
+        if _is_plain(candidate, stated, why) if why.after else _rejects(candidate, stated, why):
+            alike[stated.id] = Comparison(stated.note, NoteText(candidate.statement)).shared_words
+    return [max(alike, key=alike.__getitem__)] if alike else []
+
+
+def _rejects(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
+    """Return whether a statement rejects a number of the note, without an exception."""
+    view = lowered(candidate.statement)
+    is_named = bool({*_NUMBER.findall(why.before)} & {*_NUMBER.findall(view)})
+    is_exception = is_limited(view) or any(_limits(view[scope.start() :], stated) for scope in SCOPE.finditer(view))
+    return why.outright and is_named and not is_exception
 
 
 def title_now(stated: StatedText, why: Contradiction) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from ulid import ULID
@@ -20,6 +21,7 @@ from mcp_memory.errors import (
     PreconditionFailed,
 )
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
+from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import make_title
@@ -35,6 +37,7 @@ from mcp_memory.vault.note_file import NoteFile, file_stem
 MAX_ITEMS = 10_000
 LOOK_S = 30.0
 
+_ACCEPT = replace(ACCEPT, about="accept: store it in place of the note that it contests, which is held back until then")
 _REPLACE_ALL = Choice("r", "replace", "[r]eplace", "replace: store it in place of what it contradicts")
 _REPLACE = Choice("r", "replace", "[r]eplace", "replace: store it in place of the note beside it", asks="note")
 _MERGE = Choice("m", "merge", "[m]erge", "merge: add its text to the note beside it", asks="note")
@@ -101,7 +104,8 @@ class Review:
 
     async def _accept(self, target: str, request: ReviewRequest) -> NoteRecord:
         """Make a candidate an active note, with this text, kind and project ("" for none) if given. `replace`: in place
-        of the `note`, or else of the notes that it contradicts. Raises InvalidInput for an unknown kind or a log."""
+        of the `note`, or else of the notes that it contradicts; otherwise in place of the note that it contests. Raises
+        InvalidInput for an unknown kind or a log."""
         kind, project = request.kind, request.project
         is_replacing = request.choice == "replace"
         path = (await self._lookup.find(target))[0]
@@ -111,7 +115,7 @@ class Review:
         changes |= {"project": project.strip() or None} if project is not None else {}
         old = [(await self._lookup.find(request.note))[0]] if request.note and is_replacing else None
         file, others = await in_thread(
-            lambda: self._accepted(path, request.etag, request.text, changes, old if is_replacing else []),
+            lambda: self._accepted(path, request.etag, request.text, changes, old, is_replacing=is_replacing),
             deadline_s=LOOK_S,
             what="accepting it",
         )
@@ -176,7 +180,7 @@ class Review:
             what=what,
             text=file.body.strip(),
             why=f"score {score:.2f}" if is_candidate else "stored",
-            choices=_choices(record.kind, is_candidate=is_candidate, is_contrary=bool(contradicts)),
+            choices=_choices(record, is_candidate=is_candidate),
             path=record.path,
             title=record.title,
             kind=record.kind,
@@ -212,17 +216,19 @@ class Review:
         text: str | None,
         changes: dict[str, frontmatter.Value | None],
         replaced: list[NotePath] | None,
+        *,
+        is_replacing: bool,
     ) -> tuple[NoteFile, list[NoteFile]]:
-        """Write the accepted note. `replaced`: None for the notes that it contradicts."""
+        """Write the accepted note. `replaced`: None for the notes that it contradicts, or contests."""
         file = self._candidate(path, etag)
         record = file.record
         if replaced is None:
-            contrary = record.meta.get("contradicts", ())
+            contrary = record.meta.get("contradicts" if is_replacing else CONTESTS, ())
             found = [note for note_id in contrary for note in self._index.note_by_id(NoteId(note_id))]
         else:
             found = [self._vault.read(other).record for other in replaced]
         old = [note for note in found if note.state is NoteState.ACTIVE and not note.is_log]
-        changes |= {"score": None, "contradicts": None, "voice": None}
+        changes |= {"score": None, "contradicts": None, CONTESTS: None, "voice": None}
         if old:
             changes["supersedes"] = [note.id for note in old]
             changes |= _phrases(record, *old) if not record.when else {}
@@ -263,10 +269,10 @@ def _phrases(*notes: NoteRecord) -> dict[str, frontmatter.Value | None]:
     return {"when": found} if found else {}
 
 
-def _choices(kind: str, *, is_candidate: bool, is_contrary: bool) -> list[Choice]:
-    found = [ACCEPT]
+def _choices(record: NoteRecord, *, is_candidate: bool) -> list[Choice]:
+    found = [_ACCEPT if is_candidate and record.meta.get(CONTESTS) else ACCEPT]
     if is_candidate:
-        found += [_REPLACE_ALL if is_contrary else _REPLACE, _MERGE]
-    elif kind == COMMITMENT:
+        found += [_REPLACE_ALL if record.meta.get("contradicts") else _REPLACE, _MERGE]
+    elif record.kind == COMMITMENT:
         found.append(_FINISH)
     return [*found, EDIT, DROP, *([_OTHER] if is_candidate else []), _KIND, _PROJECT]

@@ -18,7 +18,8 @@ _SAYS = re.compile(
     r"\b(?:(?:\w+ ){1,3}(?:told|tells|said|says|wants?|meint|sagte?|will|dit|veut|dice|dijo|quiere)\b"
     r"(?: (?:me|us|mir|uns)\b)?|(?:i|ich|je) \w*me(?:an|in)\w*|make|mach\w*|should|must|hm+|nein|nope|nee?|quatsch"
     r"|unsinn|halt|stopp?|moment|warte|mist|oops|ups|nonsense|rubbish|espera|attends|non|oui|perdón"
-    r"|pardon|better|lieber|mejor|plutôt|pon\w*|(?:it|that|c)['’]e?st?|wrong|correct\w*|right|richtig|uhr|please)\b",
+    r"|pardon|better|lieber|mejor|plutôt|pon\w*|(?:it|that|c)['’]e?st?|wrong|correct\w*|corrección|korrektur|right|richtig|uhr|fyi"
+    r"|please|bitte|s['’]il (?:te|vous) plaît|por favor|last night|hier soir|anoche)\b",
     re.IGNORECASE,
 )
 """Matches the words of a correction and of its source, which don't name a subject."""

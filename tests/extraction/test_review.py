@@ -229,6 +229,7 @@ async def test_another_value_for_what_is_stored_counts_at_once(world: World, sai
     ("Glaube parcels are kept for 180 days, not 90.", False),
     ("creo que parcels are kept for 180 days, not 90.", False),
     ("parcels were kept for 180 days, not 90", False),
+    ("set parcels to 180 days, not 90, in the test fixture", False),
     ("Parcels are kept for 180 days, not 90.", True),
 ])  # fmt: skip
 async def test_only_an_outright_statement_supersedes(world: World, said: str, active: bool):
@@ -236,7 +237,7 @@ async def test_only_an_outright_statement_supersedes(world: World, said: str, ac
         old = await engine.append("Parcels are kept for 90 days.", kind="fact", source="user")
         taken = await take(engine, [person(said, at=world.now)])
         assert bool(taken.active) is active
-        assert {record.id: record.superseded_by for record in records(engine)}[old.id] == ()
+        assert bool({record.id: record.superseded_by for record in records(engine)}[old.id]) is active
         await take(
             engine, [person("We decided that parcels are kept for 200 days, not 90.", 20, at=world.now)], "later"
         )

@@ -16,8 +16,9 @@ from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.reading.reading_answer import ReadStatement, Verdict
 from mcp_memory.extraction.reading.reading_prompt import ShownNote
 from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
+from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.models import NoteId, Outcome
-from mcp_memory.statements.candidate import Candidate, StatementKind, id_of
+from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, id_of
 from mcp_memory.text.dates.due import DueDate
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.draft import Draft
@@ -119,6 +120,8 @@ class StatementStore:
             project = statement.of.project  # it holds where the replaced note held
             if waits:
                 more["contradicts"] = [statement.of.id]  # review offers to replace it
+                if candidate.voice is Voice.SAID and statement.of.kind != StatementKind.COMMITMENT:
+                    more[CONTESTS] = [statement.of.id]
         return replace(
             draft,
             project=project,
