@@ -191,9 +191,7 @@ class CandidateIngest:
         await self._session_notes.drop_proposal(taken_back, captured.session)
         compare = partial(find_replaced, new, taken_back, self._index, self._core.indexing.conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
-        said = self._recent.get((captured.file, captured.session), ())
-        contest = partial(find_contested, contrary, candidate, said, new, self._core.indexing.conflicts)
-        contested = await in_thread(contest, deadline_s=10, what="looking for what it corrects")
+        contested = find_contested(contrary, candidate)
         is_sure = (candidate.outright and candidate.score >= SURE) or states_new_value(candidate, contrary)
         if candidate.score < self._config.min_score and not contested:
             return CandidateOutcome.KNOWN

@@ -3,18 +3,18 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from mcp_memory.capture.off_record_turns import TakenBack
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.comparison.comparison import Comparison, say_the_same
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.comparison.same_form import Contradiction
-from mcp_memory.comparison.values import CLAUSE, SCOPE, SETS
+from mcp_memory.comparison.values import CLAUSE, SETS
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_log import FORGETTABLE, CandidateLog
+from mcp_memory.extraction.session_notes import SURE
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import Contrary, StatedText
@@ -48,6 +48,13 @@ _PAST = re.compile(
 _DENIES_BEFORE = rf"{DENIES.pattern}(?: (?!from|von|(?<!lieu )(?<!vez )del?\b)[\w’']+){{0,2}}? [`\"']?"
 """Matches the denial of what is behind it, `not on port 8087`, but not of its change: `not move it from 8087`."""
 _NUMBER = re.compile(r"[0-9]+(?:[.,:][0-9]+)*")
+_RULE = re.compile(
+    r"\b(?:must|should|ha(?:s|ve) to|keep|always|at (?:least|most)|(?:more|less) than|up to|capped|muss|müssen|soll\w*"
+    r"|immer|darf|dürfen|mindestens|höchstens|bis zu|doit|doivent|toujours|au (?:moins|plus)|debe[ns]?|siempre"
+    r"|al menos|como máximo)\b"
+)
+_OTHERS = re.compile(r"\b(?:their|your|his|her|ihre?\w?|deren|dein\w*|leurs?|votre|vos|tes|ton|sus?|tus?)\b")
+_ASKS = re.compile(r"(?:is|are|does|did|liegt|ist|sind|gilt|läuft|sollte|würde|wäre|könnte|hat|kann|wonder)\b")
 _NOT_CONTESTED = frozenset({"log", "commitment"})
 """Kinds of notes with a history, or with reminders that nothing may silence."""
 _NO = re.compile(r"(?:^|(?<=[.!?] ))(?:no|nope|nein|nee?|nö|non)\b[,.!:;]+ ")
@@ -108,10 +115,8 @@ def notes_made_of(captured: CapturedMessages, taken_back: TakenBack, index: Inde
 
 def states_new_value(candidate: Candidate, contrary: Sequence[Contrary]) -> bool:
     """Return whether the person plainly states, rather than asks or supposes, another value for something in memory."""
-    may_be_task = SETS.search(lowered(candidate.statement)) is not None  # `set the limit to 100 in the demo`
     return not _has_doubt(candidate) and any(
-        why.after and _holds_for(candidate, stated, why) and (not may_be_task or _is_plain(candidate, stated, why))
-        for stated, why in contrary
+        why.after and _holds_for(candidate, stated, why) for stated, why in contrary
     )
 
 
@@ -136,14 +141,16 @@ def _limits(clause: str, stated: StatedText) -> bool:
 
 
 def _is_plain(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
-    """Return whether a statement denies nothing but the old value, on no condition, and up to the clause with the new
-    value says nothing that the note lacks; a reason or task may follow. Corrections and retractions within a session
-    were examined there."""
+    """Return whether a statement is about a thing of yours, denies only the old value, on no condition, and up to the
+    clause with the new value says nothing that the note lacks; a reason or task may follow. Corrections and retractions
+    within a session were examined there."""
     if candidate.instead_of:
         return True
     statement = lowered(f"{candidate.statement} {candidate.said}")
     before, after = lowered(why.before), lowered(why.after or "")
-    denied = re.sub(_DENIES_BEFORE + re.escape(before.split()[0]), "", _NO.sub("", statement))
+    if not before.strip() or {*_OTHERS.findall(statement)} - {*_OTHERS.findall(lowered(stated.note.text))}:
+        return False
+    denied = re.sub(_DENIES_BEFORE + re.escape(before.partition(" ")[0]), "", _NO.sub("", statement))
     if is_limited(denied.replace(before, "").replace(after, "")) or (after and denies(denied)):
         return False
     telling = [one.text for one in sentences(candidate.statement) if why.after and why.after in one.text]
@@ -179,43 +186,56 @@ def outright_replaced(contrary: Sequence[Contrary], candidate: Candidate) -> Con
     stated, why = found[0]
     if not _holds_for(candidate, stated, why) or not _is_plain(candidate, stated, why):
         return None
+    is_exact = _gives_only_value(candidate, stated, why) and _ends_with_value(candidate, stated, why)
+    if not is_exact and not (candidate.outright and candidate.score >= SURE and _adds_no_word(candidate, stated, why)):
+        return None
     kept = content_words(f"{candidate.statement} {why.before} {title_now(stated, why)}")
     return found[0] if len(content_words(stated.note.text) - kept) < SAYS_MORE else None
 
 
-def find_contested(
-    contrary: Sequence[Contrary], candidate: Candidate, said: Sequence[TranscriptMessage], new: NoteText,
-    conflicts: ConflictScan,
-) -> list[NoteId]:  # fmt: skip
-    """Return the one earlier note, the most alike, that the person corrects, though perhaps with doubt. `It is 45, not
-    30` corrects the note that the assistant's last message repeats with the 30. Raises IndexUnavailable."""
-    found = _contested(contrary, candidate)
-    before = [one for one in said if one.role is Role.ASSISTANT and one.offset < candidate.offset]
-    numbers = {*_NUMBER.findall(candidate.statement)}
-    for sentence in sentences(before[-1].turn.text) if before and not found else ():
-        if numbers & {*_NUMBER.findall(sentence.text)}:
-            known = conflicts.contradicted_by(replace(new, title=sentence.text))
-            found += _contested([one for one in known if numbers & {*_NUMBER.findall(one[1].before)}], candidate)
-    return found[:1]
+def _adds_no_word(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
+    """Return whether the whole statement says nothing that the note lacks."""
+    statement = lowered(f"{candidate.statement} {candidate.said}")
+    for cue in _ABOUT_IT:
+        statement = patterns(CUE)[cue].sub(" ", statement)
+    return not words_of_its_own(statement, lowered(f"{stated.note.text} {why.before} {why.after or ''}"))
 
 
-def _contested(contrary: Sequence[Contrary], candidate: Candidate) -> list[NoteId]:
+def _ends_with_value(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
+    """Return whether a statement ends with the clause that has the new value or denies the old value, and the note is
+    one sentence. `… to 100, just to see what breaks` goes on."""
+    _, *further = _up_to(lowered(candidate.statement), lowered(why.after or ""))
+    rest = content_words(" ".join(further)) - content_words(f"{why.before} please bitte")
+    return candidate.instead_of is not None or (not rest and len(sentences(stated.note.text)) <= 1)
+
+
+def find_contested(contrary: Sequence[Contrary], candidate: Candidate) -> list[NoteId]:
+    """Return the one earlier note, the most alike, that the person corrects, though perhaps with doubt. A rule isn't
+    held back by a doubt."""
     alike = dict[NoteId, float]()
     for stated, why in contrary:
         is_later = candidate.at is not None and stated.when is not None and stated.when > candidate.at
         if is_later or stated.note.kind in _NOT_CONTESTED or not _holds_for(candidate, stated, why):
             continue
-        if _is_plain(candidate, stated, why) if why.after else _rejects(candidate, stated, why):
+        if why.after and _is_plain(candidate, stated, why) and _gives_only_value(candidate, stated, why):
             alike[stated.id] = Comparison(stated.note, NoteText(candidate.statement)).shared_words
     return [max(alike, key=alike.__getitem__)] if alike else []
 
 
-def _rejects(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
-    """Return whether a statement rejects a number of the note, without an exception."""
-    view = lowered(candidate.statement)
-    is_named = bool({*_NUMBER.findall(why.before)} & {*_NUMBER.findall(view)})
-    is_exception = is_limited(view) or any(_limits(view[scope.start() :], stated) for scope in SCOPE.finditer(view))
-    return why.outright and is_named and not is_exception
+def _gives_only_value(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
+    """Return whether the note and the statement, up to the end of the clause with the new value, only give the value of
+    the same thing: no rule or bound, no exception, no question by word order."""
+    if candidate.instead_of:
+        return True
+    statement, after = lowered(candidate.statement), lowered(why.after or "")
+    note = lowered(f"{stated.note.title} {stated.note.text} {why.before}")
+    told = _up_to(statement, after)[0]
+    if _RULE.search(note) or denies(note) or _ASKS.match(told):
+        return False
+    for pattern in (SETS, _DOUBTS, *(patterns(CUE)[cue] for cue in ("agreed", "change", "hedge"))):
+        told = pattern.sub(" ", told)
+    own = content_words(told) | {*_NUMBER.findall(told)}
+    return own <= content_words(f"{note} {after}") | {*_NUMBER.findall(f"{note} {after}")}
 
 
 def title_now(stated: StatedText, why: Contradiction) -> str | None:

@@ -37,7 +37,7 @@ from mcp_memory.statements.proposals import HasRead, is_own_proposal
 from mcp_memory.statements.reasons import EXPLAINS, explains, reason_features
 from mcp_memory.statements.self_contained import is_cut_off, is_task, is_worth_proposing, stands_alone
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
-from mcp_memory.statements.statement_rules import MENTIONED, SETTING, Statement, classify, opening_chars
+from mcp_memory.statements.statement_rules import MENTIONED, Statement, classify, opening_chars
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
 from mcp_memory.text.language.sentences import as_sentence
 from mcp_memory.text.language.terms import content_words
@@ -55,8 +55,9 @@ _NAMES_NOTHING = re.compile(r"\s*(?:$|[,.;:!…–—-])")
 
 @dataclass(frozen=True)
 class _Judged(SpokenSentence):
-    """A sentence with the results of rules and classifier. `agreed`: the statement that it agrees to. `personal`: it
-    applies in every project. `leans`: it needs the message that it answers. `repeats`: that only repeats read text."""
+    """A sentence with the results of rules and classifier. `agreed` is the statement that it agrees to. `personal`: it
+    applies to you in every project. `leans`: it is unclear without the message that it answers. `repeats`: that message
+    only repeats text that the assistant has read."""
 
     rule: Statement | None
     once: float
@@ -262,12 +263,10 @@ def _stated(
     is_clear = is_plain or (not quote and stands_alone(own, is_explained=is_explained))
     if score < LIKELY or not is_clear or not one.is_typed or limit:
         asks_to_last = rule is not None and rule.kind is StatementKind.PREFERENCE
-        is_setting = rule is not None and rule.score == SETTING
-        is_worth_it = asks_to_last or ((one.kept >= PROPOSED or not is_setting) and is_worth_proposing(own))
-        if not is_worth_it and not is_setting:
+        if not asks_to_last and not is_worth_proposing(own):
             return None
         least = max(LEANING, rule.score if rule else 0.0) if is_clear else UNCLEAR
-        score = round(min(least + RANKED * one.kept, MOST_UNSURE), 2) if is_worth_it else SETTING
+        score = round(min(least + RANKED * one.kept, MOST_UNSURE), 2)
     order = [as_sentence(reason), text, limit] if reason_first else [text, limit, as_sentence(reason)]  # as you said it
     return _candidate(one, kind, score, " ".join(filter(None, order)) + quote, title=text)
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from mcp_memory.comparison.values import SETS
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.statements.language import Language, languages
 from mcp_memory.statements.user_sentences import UserSentence
@@ -14,10 +13,10 @@ from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.language.word_lists import language_of
 
-REQUESTED, OUTRIGHT, TENTATIVE, MENTIONED, SETTING = 0.95, 0.9, 0.5, 0.45, 0.3
+REQUESTED, OUTRIGHT, TENTATIVE, MENTIONED = 0.95, 0.9, 0.5, 0.45
 """Scores for the likelihood that you want a statement kept. The first two are for a request to remember it, and for a
-statement made outright. The third is for a preference, a promise or a reminder, the fourth for a mention with a number
-or name, the last for a changed value, which may be a task of the moment."""
+statement made outright. The third is for a preference, a promise or a reminder, the last for a mention with a number or
+name."""
 
 MIN_WORDS, MIN_FACT_WORDS = 2, 4
 _ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
@@ -46,9 +45,7 @@ def classify(sentence: UserSentence) -> Statement | None:
     limit = None if sentence.is_question else find_limit(sentence.view[opening:], _ANY_TIME)
     if limit and limit.is_rule:
         return Statement(StatementKind.DECISION, OUTRIGHT, True, opening)
-    if best or sentence.is_question or not SETS.search(sentence.view[opening:]):
-        return best
-    return Statement(StatementKind.DECISION, SETTING, False, opening)
+    return best
 
 
 def is_denial(sentence: UserSentence) -> bool:

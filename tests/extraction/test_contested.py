@@ -78,6 +78,8 @@ async def test_to_accept_the_correction_supersedes_the_note_and_undo_takes_it_ba
     [person("Pia writes: \"the order cutoff is 17:30 from now on\".")],
     [person("I think the order cutoff is 18:00, so the banner vanishes then.")],
     [person("I think the banner is shown until 17:30 from now on.")],
+    [person("I think their order cutoff is 17:30 from now on.")],
+    [person("I wonder whether the order cutoff moved to 17:30.")],
     [assistant("I propose that the order cutoff is 17:30 from now on."), person("Perhaps. Fix the test first.", 90)],
 ])  # fmt: skip
 async def test_what_only_resembles_a_correction_holds_nothing_back(world: World, talk: list[TranscriptMessage]):
@@ -85,20 +87,6 @@ async def test_what_only_resembles_a_correction_holds_nothing_back(world: World,
         await engine.append(CUTOFF, kind="decision", project="shop", when=["deploying"])
         await said(engine, world, *talk)
         assert await told(engine, world) == [True, True, True]
-
-
-@pytest.mark.parametrize(("answer", "holds_back"), [
-    ("The page says that parcels may be returned within 30 days.", True),
-    ("The export is kept within the archive for 30 days.", False),
-    ("Shall I translate the page?", False),
-])  # fmt: skip
-async def test_a_correction_without_its_subject_is_about_what_the_assistant_said(
-    world: World, answer: str, holds_back: bool
-):
-    async with world.engine() as engine:
-        await engine.append("Parcels may be returned within 30 days.", kind="decision", project="shop")
-        await said(engine, world, assistant(answer, 10), person("It is per calendar year, not 30 days.", 90))
-        assert ("30 days" in (await engine.brief("next", project="shop")).text) is not holds_back
 
 
 async def test_a_proposal_holds_back_one_note_and_none_of_another_project(world: World):
@@ -113,21 +101,26 @@ async def test_a_proposal_holds_back_one_note_and_none_of_another_project(world:
 
 
 @pytest.mark.parametrize(("note", "words", "replaces"), [
-    (CUTOFF, "The order cutoff is 17:30 from now on, the courier comes earlier.", True),
+    (CUTOFF, "The order cutoff is 17:30 from now on.", True),
+    (CUTOFF, "The order cutoff is 17:30 from now on, just to see what breaks.", False),
+    (CUTOFF, "Their order cutoff is 17:30 from now on.", False),
+    (CUTOFF, "The order cutoff moved to 17:30, that is wrong.", False),
+    (f"{CUTOFF} Never promise delivery the same day.", "The order cutoff moved to 17:30.", False),
+    ("The test coverage must be at least 80 %.", "The test coverage went down to 76 %.", False),
+    ("Keep the retry count at 3.", "The retry count went up to 5.", False),
+    ("The CSV separator is ` `.", "The CSV separator moved to `;`.", False),
     (CUTOFF, "The order cutoff is now 17:30.", False),
     (CUTOFF, "From now on the order cutoff for the Acme account is 16:00.", False),
     (CUTOFF, "From now on the order cutoff is 16:00, for the Acme account.", False),
     (CUTOFF, "From now on the dispatch is 16:00.", False),
-    ("The staging API listens on port 8087.", "The staging API moved to port 8090 last night.", True),
-    ("The jump buffer is 150 ms.", "jump buffer down to 110 ms please, it feels mushy", True),
     ("The upload limit is 25 MB.", "set the upload limit to 100 MB in the demo config", False),
-    ("Die Coyote Time beträgt 120 ms.", "Coyote Time auf 100 ms runter, fühlt sich sonst schwammig an", True),
     ("Das Upload-Limit liegt bei 25 MB.", "ab sofort liegt das Upload-Limit bei 40 MB", True),
     ("Das Upload-Limit liegt bei 25 MB.", "ab sofort liegt das Upload-Limit für Händler bei 40 MB", False),
+    ("Das Upload-Limit liegt bei 25 MB.", "Liegt das Upload-Limit ab sofort bei 40 MB", False),
     ("La relance part après 14 jours.", "désormais la relance part après 10 jours", True),
+    ("La relance part après 14 jours.", "désormais la relance part après 10 jours, selon Luc", False),
+    ("El límite de subida es de 25 MB.", "A partir de ahora el límite de subida es de 40 MB.", True),
     ("La relance part après 14 jours.", "désormais la facture part après 10 jours", False),
-    ("El límite de subida es de 25 MB.", "sube el límite de subida a 40 MB, los clientes se quejan", True),
-    ("La hora límite de pedidos es las 18:00.", "la hora límite de pedidos pasa a las 17:30", True),
 ])  # fmt: skip
 async def test_a_change_by_its_form_replaces_the_one_note_that_it_is_about(
     world: World, note: str, words: str, replaces: bool

@@ -229,7 +229,6 @@ async def test_another_value_for_what_is_stored_counts_at_once(world: World, sai
     ("Glaube parcels are kept for 180 days, not 90.", False),
     ("creo que parcels are kept for 180 days, not 90.", False),
     ("parcels were kept for 180 days, not 90", False),
-    ("set parcels to 180 days, not 90, in the test fixture", False),
     ("Parcels are kept for 180 days, not 90.", True),
 ])  # fmt: skip
 async def test_only_an_outright_statement_supersedes(world: World, said: str, active: bool):
