@@ -281,7 +281,7 @@ class CandidateIngest:
         return self._log.find(note_id) is not None
 
     async def is_known(self, candidate: Candidate, captured: CapturedMessages) -> bool:
-        """Return whether memory says the same, or you rejected the candidate. What only waits is in no answer."""
+        """Return whether memory says the same, or you rejected the candidate. Proposals don't count."""
         rejected = await self._rejected()
         return await self._nearest_unless_known(candidate, captured, rejected, proposed=False) is None
 

@@ -141,9 +141,9 @@ def _limits(clause: str, stated: StatedText) -> bool:
 
 
 def _is_plain(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
-    """Return whether a statement is about a thing of yours, denies only the old value, on no condition, and up to the
-    clause with the new value says nothing that the note lacks; a reason or task may follow. Corrections and retractions
-    within a session were examined there."""
+    """Return whether a statement about your own thing denies only the old value, on no condition. Up to the clause with
+    the new value it says nothing that the note lacks; a reason or task may follow. Corrections and retractions within a
+    session were examined there."""
     if candidate.instead_of:
         return True
     statement = lowered(f"{candidate.statement} {candidate.said}")
@@ -187,7 +187,8 @@ def outright_replaced(contrary: Sequence[Contrary], candidate: Candidate) -> Con
     if not _holds_for(candidate, stated, why) or not _is_plain(candidate, stated, why):
         return None
     is_exact = _gives_only_value(candidate, stated, why) and _ends_with_value(candidate, stated, why)
-    if not is_exact and not (candidate.outright and candidate.score >= SURE and _adds_no_word(candidate, stated, why)):
+    is_outright = candidate.outright and candidate.score >= SURE and _adds_no_word(candidate, stated, why)
+    if not (candidate.instead_of or is_exact or is_outright):
         return None
     kept = content_words(f"{candidate.statement} {why.before} {title_now(stated, why)}")
     return found[0] if len(content_words(stated.note.text) - kept) < SAYS_MORE else None
@@ -206,7 +207,7 @@ def _ends_with_value(candidate: Candidate, stated: StatedText, why: Contradictio
     one sentence. `… to 100, just to see what breaks` goes on."""
     _, *further = _up_to(lowered(candidate.statement), lowered(why.after or ""))
     rest = content_words(" ".join(further)) - content_words(f"{why.before} please bitte")
-    return candidate.instead_of is not None or (not rest and len(sentences(stated.note.text)) <= 1)
+    return not rest and len(sentences(stated.note.text)) <= 1
 
 
 def find_contested(contrary: Sequence[Contrary], candidate: Candidate) -> list[NoteId]:
@@ -223,10 +224,9 @@ def find_contested(contrary: Sequence[Contrary], candidate: Candidate) -> list[N
 
 
 def _gives_only_value(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
-    """Return whether the note and the statement, up to the end of the clause with the new value, only give the value of
-    the same thing: no rule or bound, no exception, no question by word order."""
-    if candidate.instead_of:
-        return True
+    """Return whether the note and the statement only give the value of the same thing. Neither has a rule, a bound or
+    an exception, and the statement isn't a question by its word order. Its words after the clause with the new value
+    don't count."""
     statement, after = lowered(candidate.statement), lowered(why.after or "")
     note = lowered(f"{stated.note.title} {stated.note.text} {why.before}")
     told = _up_to(statement, after)[0]

@@ -13,7 +13,7 @@ INDEXES: Final = Registry("index", {"sqlite": "mcp_memory.index.sqlite.sqlite_in
 """Name → a function `(folder) -> Index`; other packages add theirs by the entry point group `mcp_memory.index`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IndexConfig:
     """The index engine."""
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Generation:
     """A complete index under one `fingerprint`, which identifies all that it was built with. `embedding` is the
     embedder's part of the fingerprint (the key of the embedding cache, so that another chunker reuses vectors); empty =
@@ -71,7 +71,7 @@ class Upsert:
     links: Sequence[NoteLink] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Delete:
     """Remove all rows of a path."""
 
@@ -81,7 +81,7 @@ class Delete:
 Change = Upsert | Delete
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ScoredRows:
     """The chunks that one retriever found, best first: `ids` and `scores` (n,)."""
 
@@ -104,7 +104,7 @@ class NearPhrase:
     cosine: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Watermark:
     """The progress of the active generation."""
 
@@ -122,7 +122,7 @@ Part = Literal["words", "vectors"]
 """A part of the engine's files that may have to be read into memory before the first search."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnreadFiles:
     """The share of the words and vectors of `passages` chunks that has been read into memory, 0 to 1; None if the next
     search doesn't have to wait for them."""

@@ -47,7 +47,7 @@ class ConflictScan:
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
         self.texts = StatedTexts(index, clock)
-        self.contested = ContestedNotes(index, writer)
+        self.contested = ContestedNotes(index, writer, clock)
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
         writer.listeners.append(self._notes_changed)

@@ -1,6 +1,7 @@
-"""Knows which notes a waiting proposal contests, so that nobody is told unasked what you have probably corrected."""
+"""Knows which notes a waiting proposal contests. Agents don't get them unasked, as they are probably outdated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from mcp_memory.comparison.other_value import clipped
 from mcp_memory.index.base import Index
@@ -12,14 +13,16 @@ from mcp_memory.text.language.sentences import statement_of
 CONTESTS = "contests"
 """The property of a proposal that names the note."""
 MOST_PROPOSALS = 10_000
+DOUBTED = timedelta(days=30)
+"""The time after which a proposal that you haven't decided about contests nothing."""
 _WAITING = frozenset({NoteState.INBOX})
 
 
 class ContestedNotes:
     """The contested notes. Thread-safe: the result is replaced as a whole."""
 
-    def __init__(self, index: Index, writer: IndexWriter) -> None:
-        self._index = index
+    def __init__(self, index: Index, writer: IndexWriter, clock: Callable[[], datetime]) -> None:
+        self._index, self._clock = index, clock
         self._remarks: Mapping[NoteId, str] = {}
         self.is_due = True
         """Whether the next call reads the index."""
@@ -33,9 +36,17 @@ class ContestedNotes:
         """Return the remark on each contested note. Raises IndexUnavailable."""
         if self.is_due:
             self.is_due = False
-            waiting = self._index.notes(Filters(states=_WAITING), limit=MOST_PROPOSALS)
-            self._remarks = {NoteId(name): self._remark(one) for one in waiting for name in one.meta.get(CONTESTS, ())}
+            latest = Filters(states=_WAITING, since=self._clock() - DOUBTED)
+            waiting = self._index.notes(latest, limit=MOST_PROPOSALS)
+            named = ((NoteId(name), one) for one in waiting for name in one.meta.get(CONTESTS, ()))
+            self._remarks = {name: self._remark(one) for name, one in named if not self._has_changed(name, one)}
         return self._remarks
+
+    def _has_changed(self, name: NoteId, proposal: NoteRecord) -> bool:
+        """Return whether the note was changed after the proposal was made."""
+        return any(
+            note.updated and proposal.date and note.updated > proposal.date for note in self._index.note_by_id(name)
+        )
 
     def _remark(self, proposal: NoteRecord) -> str:
         may_be_told = Filters(states=_WAITING, private=PrivateMarks()).admits(proposal)

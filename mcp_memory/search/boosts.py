@@ -31,7 +31,7 @@ _NAMES_TIME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BoostWeights:
     """The boosts, which are added to a fused score, whose best is about 2. Measured on the development sets, within 500
     tokens."""
@@ -56,7 +56,7 @@ class BoostWeights:
     All find theirs among the first five."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsedQuestion:
     """The parts of a question that boosts depend on."""
 

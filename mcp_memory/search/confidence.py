@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcp_memory.embedders.base import Embedder
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConfidenceWeights:
     """A logistic model: the doubt, which is subtracted, and the weight of each feature."""
 
@@ -45,7 +45,7 @@ class ConfidenceWeights:
         return sum(weight * values[name] for name, weight in self.features.items()) - self.doubt
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FittedWeights:
     """The weights for answers that come from one embedding model."""
 
@@ -155,7 +155,7 @@ def nearness(cosine: float, chunks: int) -> float:
     return cosine + RISE * math.log(FEWEST / chunks) if 0 < chunks < FEWEST else cosine
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConfidenceFeatures:
     """The features that indicate whether a question can be answered. A feature is None if it cannot be computed, as for
     a question without words, an index without vectors, or a name in code, which embedding models don't know."""

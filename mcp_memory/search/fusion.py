@@ -21,7 +21,7 @@ _MOST_CEILING = 10.0
 """The highest ceiling, as a multiple of the best row's score, which is tiny in a vault of a few similar notes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FusionWeights:
     """The weights of the fusion. Points are of evidence within 500 tokens on the development sets; less than 1 point is
     noise."""
@@ -44,7 +44,7 @@ class FusionWeights:
     vectors. With 0, the 401st chunk would count like an unrelated one. .3 to .9 make no difference."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RetrieverRows:
     """The rows of each retriever; empty for a retriever that was not asked or failed."""
 

@@ -34,7 +34,7 @@ LIMIT = 6.0
 _PARTS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|[^\s\w]|_")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class MemoryIntent:
     """The trained weights: `weights` (dimension,) belong to one embedding model; `wordings` have a weight each."""
 

@@ -74,7 +74,7 @@ class RankedChunk:
     """The probability that it helps with a prompt; 1 if it wasn't computed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RankedList:
     """Passages, best first, no text twice. `confidence`: the probability that memory holds the answer."""
 

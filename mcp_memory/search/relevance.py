@@ -61,7 +61,7 @@ class RelevanceFeatures:
     """1 for a further passage of a note or of a log entry, else 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RelevanceWeights:
     """A logistic model: the doubt, which is subtracted, and the weight of each feature."""
 

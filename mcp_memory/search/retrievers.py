@@ -36,7 +36,7 @@ ENDPOINT_S = 1.0
 Mode = Literal["hybrid", "semantic", "keyword"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RetrieverConfig:
     """The rows that each retriever returns, and the time that it may take."""
 
@@ -59,7 +59,7 @@ class RetrieverConfig:
     """The most passages without a vector that are not reported: they were just written and get one in a second."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeywordRows:
     """The rows by chunk and by section, the number of all `chunks` in which each word of the question occurs, and
     corrected spellings (`meant`) of words that occur nowhere."""
@@ -71,7 +71,7 @@ class KeywordRows:
     chunks: int = 0
 
 
-@dataclass(slots=True)
+@dataclass
 class RetrievedRows:
     """The rows of each retriever; None for a retriever that was not asked or failed."""
 

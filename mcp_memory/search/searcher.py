@@ -60,7 +60,7 @@ SHORT_CHARS = 1000
 """The most characters of a question that is split into words faster than a worker thread starts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchConfig:
     """The limits for parsing, looking up and ranking questions, and the length of a hit."""
 

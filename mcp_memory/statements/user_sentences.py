@@ -62,7 +62,7 @@ def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[Us
         seen = _with_thumbs_as_words(view[start:end])
         if stops_at(seen):
             if message[end:].lstrip().startswith(">"):
-                # What is below the quotation may be yours, or the other author's.
+                # The text below the quotation may be yours, or the other author's.
                 pasted_at = handed_at = min(pasted_at, end)
                 continue
             # A quotation in this sentence is masked already; the words after its colon aren't the user's either.

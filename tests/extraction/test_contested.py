@@ -57,6 +57,16 @@ async def test_a_note_that_a_waiting_correction_contests_is_told_only_where_one_
         assert await told(engine, world) == [True, True, True] and await outdated(engine, old.id) is None
 
 
+async def test_a_correction_that_nobody_decides_about_silences_the_note_for_a_month(world: World):
+    async with world.engine() as engine:
+        await engine.append(CUTOFF, kind="decision", project="shop", when=["deploying"])
+        await said(engine, world, person(DOUBTED))
+        assert await told(engine, world) == [False, False, False]
+        world.later(days=31)
+        await engine.append("The oven is off on Sundays.", project="shop")
+        assert await told(engine, world) == [True, True, True]
+
+
 async def test_to_accept_the_correction_supersedes_the_note_and_undo_takes_it_back(world: World):
     async with world.engine() as engine:
         old = await engine.append(CUTOFF, kind="decision", project="shop", when=["deploying"])

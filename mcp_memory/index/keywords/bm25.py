@@ -174,7 +174,7 @@ def ceiling(frequencies: Collection[int], chunks: int) -> float:
     return sum((K1 + 1) * _idf(frequency, chunks) for frequency in frequencies)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Scale:
     """The effect of a text's length on its score: for each part `damping`, k1 · (1 − b + b · length / mean length)."""
 

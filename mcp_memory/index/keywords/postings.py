@@ -14,7 +14,7 @@ _AT_ONCE = 1 << 18
 """The postings copied in one call, during which no other thread can run: about 2 ms."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Postings:
     """Postings sorted by key: `rows[starts[t]:starts[t + 1]]` are the rows of `keys[t]`, ascending, with their
     `counts`."""

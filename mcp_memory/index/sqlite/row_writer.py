@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowCounts:
     """The rows that a change adds to the counts of its generation."""
 
@@ -68,7 +68,7 @@ def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Ro
     return RowCounts(-1, -size, -pending)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WrittenRows:
     """A note as its rows will have it. A forgotten note has no chunks."""
 

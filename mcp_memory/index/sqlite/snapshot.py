@@ -10,7 +10,7 @@ from mcp_memory.index.sqlite.database import Database
 from mcp_memory.index.sqlite.schema import Tables
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """The active generation inside one transaction."""
 

@@ -25,7 +25,7 @@ _HEADER_BYTES = 128
 _CHUNK_BYTES = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SidecarHeader:
     """`uid` and `generation` identify the owner of the vectors, `slot` the last vector; `checksum` covers the
     records."""
