@@ -12,6 +12,7 @@ from typing import Any
 from ulid import ULID
 
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.comparison.double import said_in
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
 from mcp_memory.core.serializers import Choice, Payload, ReviewItem
@@ -23,7 +24,6 @@ from mcp_memory.recall.excerpts import shortened
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.dates import format_when
 from mcp_memory.text.escape_invisible import visible_in
-from mcp_memory.text.language.sentences import quick_sentences
 from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
@@ -31,7 +31,7 @@ from mcp_memory.vault.note_file import NoteFile
 CONFLICT, KEEP, BOTH = "conflict", "keep", "both"
 MOST_DOUBLES = 20
 """The most groups of doubles that wait at once; the next come after a decision."""
-WRITE_S = LOOK_S = 30.0
+LOOK_S = 30.0
 _PART = "edit it instead if only part of it is wrong"
 _PERSON = Caller(PERSON, is_person=True)
 
@@ -64,7 +64,7 @@ class ConflictReview:
             raise InvalidInput(f"unknown choice {choice[:40]!r}", hint=f"{KEEP} or {BOTH}")
         await self._conflicts.scan()
         found = await in_thread(self._found, deadline_s=LOOK_S, what="reading notes")
-        known = {_item_id(notes): (why, notes) for why, notes in found}
+        known = {_item_id(pair[1]): pair for pair in found}
         if missing := [item for item in request.items if item not in known]:
             raise NotFound(f"no open conflict {missing[0][:100]}", hint="mcp-memory review lists them")
         decided = [known[item] for item in request.items]
@@ -75,7 +75,7 @@ class ConflictReview:
                 retired = [partial(self._retire, one, kept) for one in notes if one.id != kept]
                 both = [partial(self._hold_both, *pair) for pair in combinations(notes, 2)]
                 for change in retired if choice == KEEP else both:
-                    file = await in_thread(change, deadline_s=WRITE_S, what="changing the note")
+                    file = await in_thread(change, deadline_s=LOOK_S, what="changing the note")
                     await index_written(self._core, file)
         with suppress(IndexUnavailable):
             await self._conflicts.scan()
@@ -85,20 +85,20 @@ class ConflictReview:
     # -- in threads --------------------------------------------------------------------------------------------
 
     def _read(self) -> list[ReviewItem]:
-        return [self._item(why, notes) for why, notes in self._found()]
+        return [self._item(*pair) for pair in self._found()]
 
     def _found(self) -> Sequence[Undecided]:
         """Return the open conflicts, latest first, each with the newer and the older note, and the doubles."""
         found = self._conflicts.open_conflicts
         paths = {path for one in found for path in (one.older_path, one.newer_path)}
-        known = {stated.id: stated for path in paths for stated in self._conflicts.texts.at(path)}
+        known = {one.id: one for path in paths for one in self._conflicts.texts.at(path)}
         pairs = [
             (one.why, (known[one.newer], known[one.older]))
             for one in reversed(found)
-            if one.older in known and one.newer in known
+            if {one.older, one.newer} <= known.keys()
         ]
-        doubles = _groups([notes for why, notes in pairs if why == DOUBLE])
-        return [*((why, notes) for why, notes in pairs if why != DOUBLE), *((DOUBLE, notes) for notes in doubles)]
+        doubles = [(DOUBLE, notes) for notes in _groups([notes for why, notes in pairs if why == DOUBLE])]
+        return [*(pair for pair in pairs if pair[0] != DOUBLE), *doubles]
 
     def _item(self, why: str, notes: Sequence[StatedText]) -> ReviewItem:
         if why == DOUBLE:
@@ -112,16 +112,23 @@ class ConflictReview:
                 Choice("n", KEEP, "keep [n]ewer", f"keep newer: the older note is retired; {_PART}", newer.id),
                 Choice("o", KEEP, "keep [o]lder", f"keep older: the newer note is retired; {_PART}", older.id),
             ]
-        both = Choice("t", BOTH, "bo[t]h", "both: both are right, and they aren't shown again")
-        sides = visible_in([self._side(role, one) for role, one in zip(roles, notes, strict=True)])
-        return ReviewItem(_item_id(notes), what, "", visible_in(why), [*keep, both], notes=sides)
+        keep.append(Choice("t", BOTH, "bo[t]h", "both: both are right, and they aren't shown again"))
+        sides = map(self._side, roles, notes)
+        return ReviewItem(_item_id(notes), what, "", visible_in(why), keep, notes=visible_in([*sides]))
 
     def _side(self, role: str, stated: StatedText) -> dict[str, Any]:
-        record, note = self._core.index.note(stated.path), stated.note
-        facts = {"id": stated.id, "path": stated.path, "text": note.text, "kind": note.kind, "project": note.project}
-        facts["title"] = record.title if record and not record.is_log else ""
-        date = stated.when and format_when(stated.when)
-        return {"role": role, **facts, "date": date, "source": record and record.source}
+        record = self._core.index.note(stated.path)
+        return {
+            "role": role,
+            "id": stated.id,
+            "path": stated.path,
+            "text": stated.note.text,
+            "kind": stated.note.kind,
+            "project": stated.note.project,
+            "title": record.title if record and not record.is_log else "",
+            "date": stated.when and format_when(stated.when),
+            "source": record and record.source,
+        }
 
     def _retire(self, gone: StatedText, kept: NoteId) -> NoteFile:
         return self._core.vault.supersede(gone.path, kept, _entry(gone), _PERSON)
@@ -143,12 +150,12 @@ def _groups(pairs: Iterable[Sequence[StatedText]]) -> list[list[StatedText]]:
         others = [one for one in partners[kept] if one not in taken]
         if others and kept not in taken:
             groups.append([kept, *others])
-            taken |= {*groups[-1]}
+            taken |= {kept, *others}
     return sorted(groups, key=len, reverse=True)[:MOST_DOUBLES]
 
 
 def _fullness(stated: StatedText) -> tuple[int, int]:
-    return len(quick_sentences(stated.note.text)), len(stated.note.text)
+    return len(said_in(stated.note.text)), len(stated.note.text)
 
 
 def _item_id(notes: Sequence[StatedText]) -> str:
@@ -156,5 +163,4 @@ def _item_id(notes: Sequence[StatedText]) -> str:
 
 
 def _entry(stated: StatedText) -> str | None:
-    start = f"{stated.path}#"
-    return stated.id.removeprefix(start) if stated.id.startswith(start) else None
+    return stated.id.partition("#")[2] or None

@@ -10,7 +10,7 @@ from mcp_memory.models import NoteRecord
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import content_words, coverage
+from mcp_memory.text.language.terms import are_two, content_words, coverage
 from mcp_memory.text.language.word_tables import read_cues
 
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
@@ -43,12 +43,13 @@ def kept(
     return found
 
 
-def is_same_duty(one: str, other: str) -> bool:
-    """Return whether the shorter text, of at least two words, adds nothing to the other one but a day, a request to be
-    reminded, or another verb for the same act."""
-    words, others = sorted((_duty(one), _duty(other)), key=len)
-    shared = _shared(words, others) | {word for word in words if _shared(others, {word})}
-    return len(words) >= SHARED and shared == words
+def is_same_duty(said: str, stored: str) -> bool:
+    """Return whether a stored text has the duty that was said, still open, and nothing else but a day. One of them may
+    lack the verb."""
+    if "?" in stored or any(_cues()[name].search(lowered(stored)) for name in ("done", "tick")):
+        return False
+    words, others = _duty(said), _duty(stored)
+    return words ^ others <= _acts().keys() and not are_two(words, others) and len(words & others) >= SHARED
 
 
 def _duty(text: str) -> Set[str]:
@@ -59,8 +60,10 @@ def _duty(text: str) -> Set[str]:
 
 
 def _is_same_promise(one: NoteRecord, other: NoteRecord) -> bool:
-    is_same_day = str(one.meta.get("due"))[:10] == str(other.meta.get("due"))[:10]
-    return one.id == other.id or (is_same_day and is_same_duty(one.title, other.title))
+    """Return whether two promises have the same day, and one of them adds nothing to the other."""
+    words, others = sorted((_duty(one.title), _duty(other.title)), key=len)
+    is_within = all(_shared({word}, others) or _shared(others, {word}) for word in words) and len(words) >= SHARED
+    return one.id == other.id or (is_within and str(one.meta.get("due"))[:10] == str(other.meta.get("due"))[:10])
 
 
 def _is_older(promise: NoteRecord, message: TranscriptMessage) -> bool:
@@ -85,8 +88,7 @@ def _fitting(
     found = [one for one in promises if cues["done"].search(view) and _is_about(words, one)]
     if found or not cues["own"].search(view):
         return found
-    named = _named(view)
-    return [one for one in promises if _is_same_act(view, one) and _says_only(named, one)]
+    return [one for one in promises if _is_same_act(view, one) and _says_only(_named(view), one)]
 
 
 def _nearest(fitting: Sequence[NoteRecord], about: Sequence[Set[str]]) -> list[NoteRecord]:

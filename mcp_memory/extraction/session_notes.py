@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+
+from ulid import ULID
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
@@ -24,9 +25,10 @@ from mcp_memory.text.language.denials import denies
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.parsed_values import text_at
 from mcp_memory.vault.config import COMMITMENT
-from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.ownership import is_persons
 from mcp_memory.vault.withheld_pages import sources_of
 
 SURE = 0.85
@@ -36,7 +38,7 @@ REMEMBERED = 0.95
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""
 LOOK_S = 10.0
-READ, COPIED = "a language model read the session", "the agent stored it itself"
+READ = "a language model read the session"
 
 
 @dataclass(frozen=True)
@@ -69,26 +71,24 @@ class SessionNotes:
 
     async def drop_weakest(self, session: str) -> None:
         """Drop the session's weakest proposals beyond the most that wait."""
-        waiting = await self._proposals(session)
-        for note in waiting[: max(0, len(waiting) - MOST_PROPOSALS)]:
-            await self._drop(note, session, "better proposals wait", CandidateOutcome.CROWDED_OUT)
+        for note in (await self._proposals(session))[:-MOST_PROPOSALS]:
+            await self._drop(note, session, "better proposals wait")
 
     async def _proposals(self, session: str) -> list[ExtractedNote]:
-        extracted = await self.extracted(session)
-        waiting = [one for one in extracted if one.state is NoteState.INBOX and one.score < SURE]
-        return sorted(waiting, key=lambda one: one.score)
+        extracted = sorted(await self.extracted(session), key=lambda one: one.score)
+        return [one for one in extracted if one.state is NoteState.INBOX and one.score < SURE]
 
     async def replace_copies(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> None:
         """Let what the agent has stored since replace what was extracted from the messages before."""
-        offsets = {message.offset for message in before}
         for note in await self.extracted(captured.session) if appended_texts(captured.messages) else ():
-            if note.offset in offsets and not note.is_edited:
+            if note.offset in {message.offset for message in before} and not note.is_edited:
                 near = await self._core.search.near_notes.nearest(note.text, project=captured.project)
                 await self.replace_copy(note.path, near, captured)
 
     async def replace_copy(self, path: NotePath, near: Sequence[NearPassage], captured: CapturedMessages) -> bool:
-        """Let another note of the same statement take an extracted note's place, and its day if it has none. The words
-        of a stored note stay in the history of the other note. Return whether there is such a note."""
+        """Let another note of the same statement take an extracted note's place, and its day and time. The words of a
+        stored note stay in the history of the other note. Both changes are undone together. Return whether there is
+        such a note."""
         vault = self._core.vault
 
         def change() -> list[NoteFile]:
@@ -96,15 +96,17 @@ class SessionNotes:
             by, day = find_same(copy, near, appended_texts(captured.messages)), copy.record.meta.get("due")
             if by is None:
                 return []
-            changed, is_waiting = list[NoteFile](), copy.record.state is NoteState.INBOX
-            if day and not by.meta.get("due"):
+            changed = list[NoteFile]()
+            if day and str(by.meta.get("due")) != str(day):
                 file = vault.read(by.path)
                 dated = frontmatter.patch(file.text, {"kind": COMMITMENT, "due": day})
                 changed.append(vault.filing.revise(by.path, dated, file.record.etag))
-            return [*changed, vault.forget(path, None, COPIED) if is_waiting else vault.supersede(path, by.id)]
+            if copy.record.state is NoteState.INBOX:
+                return [*changed, vault.forget(path, None, "the agent stored it itself")]
+            return [*changed, vault.supersede(path, by.id)]
 
-        by_client = acting(Caller(captured.client, captured.session))
-        with suppress(Refused, NotFound, PreconditionFailed), by_client:
+        by_client = Caller(captured.client, captured.session, run=f"{DECISION}-{ULID()}")
+        with suppress(Refused, NotFound, PreconditionFailed), acting(by_client):
             changed = await in_thread(change, deadline_s=LOOK_S, what="replacing a copy")
             for file in changed:
                 await index_written(self._core, file)
@@ -117,20 +119,20 @@ class SessionNotes:
         """Drop the proposals that rules made of a session, since a language model has read it."""
         for note in await self._proposals(session):
             if not note.by:
-                await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
+                await self._drop(note, session, READ)
 
     async def drop_read(self, note_ids: Collection[str], session: str, *, even_remembered: bool = False) -> None:
         """Drop notes of a session that nobody has edited and that a language model calls wrong or words better; what
         you asked to remember only if `even_remembered`."""
         for note in await self.extracted(session):
             if note.id in note_ids and not note.is_edited and (even_remembered or note.score < REMEMBERED):
-                await self._drop(note, session, READ, CandidateOutcome.CROWDED_OUT)
+                await self._drop(note, session, READ)
 
     async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:
         """Drop a proposal that you have corrected, if it still waits."""
         for note in await self.extracted(session) if note_id else ():
             if note.id == note_id and note.state is NoteState.INBOX:
-                await self._drop(note, session, "corrected in the session")
+                await self._drop(note, session, "corrected in the session", CandidateOutcome.DROPPED)
 
     async def extracted(self, session: str) -> Sequence[ExtractedNote]:
         """Return the notes made of a session that are stored or wait."""
@@ -138,44 +140,39 @@ class SessionNotes:
 
     def _read_all(self, session: str) -> list[ExtractedNote]:
         found: list[ExtractedNote] = []
-        known = self._log.with_outcomes({CandidateOutcome.WAITING, *STORED_UNREVIEWED})
-        for entry in known:
+        for entry in self._log.with_outcomes({CandidateOutcome.WAITING, *STORED_UNREVIEWED}):
             for note in self._core.index.note_by_id(entry.id) if entry.session == session else ():
                 if note.state in {NoteState.INBOX, NoteState.ACTIVE}:
                     with suppress(McpMemoryError):  # the note was just moved or removed
                         file = self._core.vault.read(note.path)
-                        meta = frontmatter.parse(file.text).meta
+                        meta = file.record.meta
                         score = meta.get("score")
-                        number = float(score) if isinstance(score, int | float) else 0.0
-                        statement = file.body.partition("\n\n> ")[0].strip()
                         at = next((place.rpartition("@")[2] for place in sources_of(file.text)), "")
-                        offset = int(at) if at.isdigit() else -1
-                        is_ours = self._core.vault.ledger.written(note.content_hash, note.kind, note.project)
-                        is_edited = file.record.updated is not None or not is_ours
                         found.append(
                             ExtractedNote(
                                 note.id,
                                 note.path,
                                 note.state,
-                                statement,
-                                number,
-                                offset,
-                                is_edited,
+                                file.body.partition("\n\n> ")[0].strip(),
+                                float(score) if isinstance(score, int | float) else 0.0,
+                                int(at) if at.isdigit() else -1,
+                                file.record.updated is not None
+                                or not self._core.vault.ledger.written(note.content_hash, note.kind, note.project),
                                 text_at(meta, "by"),
                             )
                         )
         return found
 
     async def _drop(
-        self, note: ExtractedNote, session: str, reason: str, outcome: CandidateOutcome = CandidateOutcome.DROPPED
+        self, note: ExtractedNote, session: str, reason: str, outcome: CandidateOutcome = CandidateOutcome.CROWDED_OUT
     ) -> None:
         with suppress(Refused, NotFound):
             await forget_note(self._core, note.path, None, reason=reason)
             await self._record(note.id, session, outcome)
 
     async def _record(self, note_id: NoteId, session: str, outcome: CandidateOutcome) -> None:
-        record = partial(self._log.record, note_id, outcome, session, self._core.clock().timestamp())
-        await in_thread(record, deadline_s=LOOK_S, what="recording it")
+        at = self._core.clock().timestamp()
+        await in_thread(self._log.record, note_id, outcome, session, at, deadline_s=LOOK_S, what="recording")
 
 
 def is_known_from(near: NearPassage, candidate: Candidate) -> bool:
@@ -186,10 +183,10 @@ def is_known_from(near: NearPassage, candidate: Candidate) -> bool:
 
 
 def find_same(copy: NoteFile, near: Iterable[NearPassage], stored: Sequence[str]) -> NoteRecord | None:
-    """Return a note that says the same as an extracted note; a log entry isn't enough. A duty is the same on the same
-    day, or if `stored`, the texts that the agent has just stored, has it without a day. A note that forbids something
-    always stays."""
-    text, due = copy.body.partition("\n\n> ")[0].strip(), str(copy.record.meta.get("due", ""))[:10]
+    """Return a note that says the same as an extracted note; a log entry isn't enough. A duty is the same in the
+    agent's note for the same day, at no other time, or if `stored`, the texts that the agent has just stored, has it
+    without a day. A note that forbids something always stays."""
+    text, due = copy.body.partition("\n\n> ")[0].strip(), str(copy.record.meta.get("due", ""))
     for one in near if not denies(text) else ():
         note, known = one.passage.note, one.passage.chunk.text.strip()
         if one.is_waiting or note.is_log or note.path == copy.record.path or denies(known):
@@ -198,10 +195,14 @@ def find_same(copy: NoteFile, near: Iterable[NearPassage], stored: Sequence[str]
             if one.compare(text).says_the_same:
                 return note
             continue
-        day = str(note.meta.get("due", ""))[:10]
-        if not day and any(known in new for new in stored):
-            named = find_due(known, copy.record.created) if copy.record.created else None
-            day = named.day.isoformat() if named else due
-        if day and due in ("", day) and any(is_same_duty(text, words) for words in (known, note.title)):
+        if is_persons(note) or note.project != copy.record.project or note.kind not in {"fact", "note", COMMITMENT}:
+            continue
+        named = find_due(known, copy.record.created) if copy.record.created else None
+        day = str(note.meta.get("due", ""))
+        if not day and f"\n{known}" in stored:
+            day = str(named.day) if named else due[:10]
+        if named and named.at and str(named.at)[:5] != due[11:16]:
+            continue
+        if day and (not due or day[:16] in (due[:10], due[:16])) and is_same_duty(text, known):
             return note
     return None

@@ -12,8 +12,8 @@ from tests.support.world import World, records
 
 pytestmark = pytest.mark.anyio
 
-SAID = "From now on the bakery delivers to Malmö on Tuesdays only."
-COPY = "The bakery delivers to Malmö only on Tuesdays."
+SAID = "From now on the bakery delivers bread to Malmö on Tuesdays."
+COPY = "On Tuesdays the bakery delivers bread to Malmö."
 FULLEST = f"{SAID} Petra drives the van."
 
 
@@ -33,8 +33,7 @@ def active(engine: KeywordEngine) -> list[str]:
 
 @pytest.mark.parametrize(("one", "other"), [
     (SAID, COPY),
-    ("Ab sofort liefert die Bäckerei nur dienstags nach Malmö.",
-     "Die Bäckerei liefert ab sofort nur dienstags nach Malmö."),
+    ("Ab sofort liefert die Bäckerei dienstags nach Malmö.", "Die Bäckerei liefert ab sofort dienstags nach Malmö."),
     ("Les livraisons partent toujours le mardi matin de Lyon.", "Les livraisons partent le mardi matin de Lyon."),
     ("Las facturas van siempre en PDF a contabilidad.", "Las facturas van en PDF a contabilidad."),
 ])  # fmt: skip
@@ -70,6 +69,18 @@ async def test_the_fullest_of_several_stays_by_one_decision(world: World) -> Non
         assert active(engine) == [notes[1].id] and await doubles(engine) == []
 
 
+async def test_a_long_quotation_makes_no_note_the_fuller_one(world: World) -> None:
+    world.with_home("")
+    quoted = f"{SAID}\n\n> Well. I talked to them. It is agreed. The bakery is happy. We deliver as they said."
+    for name, text in (("fuller", FULLEST), ("quoted", quoted)):
+        world.write(f"notes/fact/{name}.md", f"---\nid: {name}\ntitle: Bakery\nkind: fact\n---\n{text}\n")
+    async with world.engine() as engine:
+        await engine.adopt()
+        (item,) = await doubles(engine)
+        await decide(engine, item, "keep")
+        assert active(engine) == ["fuller"]
+
+
 async def test_what_differs_for_the_person_is_not_offered_again(world: World) -> None:
     async with world.engine() as engine:
         for text in (SAID, COPY, FULLEST):
@@ -95,7 +106,18 @@ async def test_agents_see_no_mark_and_nothing_counts_as_outdated(world: World) -
 
 
 @pytest.mark.parametrize(("one", "other"), [
-    ("The bakery delivers to Malmö on Tuesdays.", COPY),
+    ("The bakery delivers to Malmö on Tuesdays.", "The bakery delivers to Malmö only on Tuesdays."),
+    ("Only admins may delete billing records in the shop.", "Admins may delete only billing records in the shop."),
+    ("Kunden dürfen wir nur freitags anrufen.", "Nur Kunden dürfen wir freitags anrufen."),
+    ("Seul Paul peut signer les contrats du labo.", "Paul peut signer seul les contrats du labo."),
+    ("Solo Paul puede firmar los contratos.", "Paul puede firmar solo los contratos."),
+    ("Almost all tests of the shop fail nightly.", "All tests of the shop almost fail nightly."),
+    ("Copy the backups A to B each night in Lyon.", "Copy the backups B to A each night in Lyon."),
+    ("Room A in the north lab has a red key.", "Room in the north lab has a red key."),
+    ("The parser allows foo* patterns in the rules.", "The parser allows foo patterns in the rules."),
+    ("Use _foo as the prefix for helper names.", "Use foo as the prefix for helper names."),
+    ("Set LOG_LEVEL=debug for the worker in Lyon.", "Set LOG_LEVEL=DEBUG for the worker in Lyon."),
+    ("Should the parcels ship with DHL from Lyon?", "The parcels should ship with DHL from Lyon."),
     ("Run the linter before each commit.", "Run the linter before each commit on main."),
     ("Use uv instead of pip in this repository.", "Use pip instead of uv in this repository."),
     ("Deploy the shop on Fridays after lunch.", "Deploy the shop on Fridays after lunch. Not before a holiday."),

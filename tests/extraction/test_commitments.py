@@ -218,6 +218,9 @@ STORED_TWICE = {  # what the person says, the agent's note of it, and the day
     "Erinnere mich am Donnerstag an den Vertrag für Berger": ("Vertrag für Berger abschicken", "2026-11-26"),
     "Rappelle-moi jeudi d'envoyer le contrat à Berger": ("Envoyer le contrat à Berger le 26 novembre", "2026-11-26"),
     "Recuérdame el jueves que envíe el contrato a Berger": ("Enviar el contrato a Berger", "2026-11-26"),
+    "Remind me on 3 December at 9:00 to call Berger about the contract.": (
+        "Call Berger about the contract", "2026-12-03T09:00:00+00:00",
+    ),
 }  # fmt: skip
 
 
@@ -232,33 +235,59 @@ async def test_an_agents_note_of_a_duty_takes_the_place_of_the_persons_words(
         before = [person(said, 10), assistant("Fine.", 20)]
         if not is_same_turn:
             assert len((await take(engine, before)).active) == 1
-        note = await engine.append(stored, kind=kind, due=due if kind == "commitment" else None, source="claude-code")
+        day = due[:10] if kind == "commitment" else None
+        note = await engine.append(stored, kind=kind, due=day, source="claude-code")
         call = replace(tool("ok", 30, name="mcp__memory__memory_append"), arguments={"content": stored})
         await take(engine, [*(before if is_same_turn else [person("note that", 25)]), call])
         (one,) = (await engine.perform("due", {}))["commitments"]
-        assert (one["id"], one["due"][:10]) == (note.id, due)
+        assert (one["id"], one["due"]) == (note.id, due)
         _, words = (await engine.perform("history", {"target": note.id}))["chain"]
         assert words["text"].strip() == said
+        await engine.perform("undo", {"target": note.id, "sure": True})
+        left = {one["id"]: one["due"] for one in (await engine.perform("due", {}))["commitments"]}
+        assert left.pop(note.id, None) == day and list(left.values()) == [due], "both changes are undone at once"
 
 
-OTHER_DUTIES = {
-    "Remind me on 3 December to send Berger the contract.": "Send Berger the invoice on 3 December",
-    "Remind me on 3 December to call Berger about the contract.": "Send Berger the contract on 3 December",
-    "Remind me on 4 December to send Berger the contract.": "Contract to Berger goes out on 3 December",
-    "Erinnere mich am 3. Dezember an den Vertrag für Berger": "Vertrag für Hartmann am 3. Dezember abschicken",
-}
+SEND = "Remind me on 3 December to send Berger the contract."
+OTHER_DUTIES = (
+    (SEND, "Send Berger the invoice on 3 December"), (SEND, "Cancel: send Berger the contract on 3 December"),
+    (SEND, "If Anna agrees, send Berger the contract on 3 December"), (SEND, "Anna will send Berger the contract"),
+    (SEND, "Should we send Berger the contract?"), (SEND, "Sent Berger the contract"),
+    ("Remind me on 3 December to call Berger about the contract.", "Send Berger the contract on 3 December"),
+    ("Remind me on 4 December to send Berger the contract.", "Contract to Berger goes out on 3 December"),
+    ("Remind me on 3 December to send Anna and Bob the report.", "Send Bob the report on 3 December"),
+    ("Remind me on 3 December to send Karl the contract.", "Send Karla the contract on 3 December"),
+    ("Remind me on 3 December to pay the invoice to Petra.", "Ask Petra to pay the invoice on 3 December"),
+    ("Remind me on 3 December at 9:00 to call Berger about it.", "Call Berger about it on 3 December at 15:00"),
+    ("Erinnere mich am 3. Dezember an den Vertrag für Berger", "Vertrag für Hartmann am 3. Dezember abschicken"),
+    ("Erinnere mich am 3. Dezember an den Vertrag für Berger", "Vertrag für Berger abgeschickt"),
+    ("Rappelle-moi le 3 décembre d'envoyer le contrat à Karl", "Envoyer le contrat à Karla le 3 décembre"),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["commitment", "fact"])
-@pytest.mark.parametrize("said", OTHER_DUTIES)
-async def test_another_duty_or_day_takes_no_place(world: World, said: str, kind: str) -> None:
+@pytest.mark.parametrize(("said", "stored"), OTHER_DUTIES)
+async def test_another_duty_or_day_takes_no_place(world: World, said: str, stored: str, kind: str) -> None:
     async with world.engine() as engine:
-        stored = OTHER_DUTIES[said]
         await engine.append(stored, kind=kind, source="claude-code")
         call = replace(tool("ok", 30, name="mcp__memory__memory_append"), arguments={"content": stored})
         await take(engine, [person(said, 10), call])
         titles = [one["title"] for one in (await engine.perform("due", {}))["commitments"]]
-        assert said.rstrip(".") in " ".join(titles) and len(titles) == 1 + (kind == "commitment")
+        assert said.rstrip(".") in " ".join(titles) and (kind == "commitment" or len(titles) == 1)
+
+
+@pytest.mark.parametrize("facts", [
+    {"source": "cli"}, {"project": "api"}, {"kind": "decision"}, {"content": "Contract to Berger"},
+])  # fmt: skip
+async def test_what_is_not_the_agents_copy_stays_as_it_is(world: World, facts: dict[str, str]) -> None:
+    async with world.engine() as engine:
+        stored = {"content": "Send Berger the contract", "kind": "fact", "source": "claude-code", **facts}
+        note = await engine.append(**stored)
+        before = world.read(note.path)
+        words = {"content": f"Notes: {stored['content']}. And more." if "content" in facts else stored["content"]}
+        call = replace(tool("ok", 30, name="mcp__memory__memory_append"), arguments=words)
+        await take(engine, [person(SEND, 10), call])
+        assert len((await engine.perform("due", {}))["commitments"]) == 1 and world.read(note.path) == before
 
 
 async def _closed(world: World, said: list[TranscriptMessage]) -> list[str]:
