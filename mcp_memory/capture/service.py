@@ -117,8 +117,9 @@ class CaptureService:
                 await self._tell(path, step)
             if step.words_taken_back:
                 await self._take_back_in_copies(path, step)
-            save = partial(self.checkpoints.save, step.checkpoint, step.digests)
-            await in_thread(save, deadline_s=STEP_S, what="saving a checkpoint")
+            await in_thread(
+                self.checkpoints.save, step.checkpoint, step.digests, deadline_s=STEP_S, what="saving a checkpoint"
+            )
         if result.leaves:
             self._written()
         if step.messages:
@@ -130,8 +131,9 @@ class CaptureService:
         checkpoint = await in_thread(self.checkpoints.read, path.client, path.name, what="reading a checkpoint")
         total: CaptureResult | None = None
         while total is None or not total.at_end:
-            read = partial(self._step, path, checkpoint)
-            step = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
+            step = await in_thread(
+                self._step, path, checkpoint, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads
+            )
             now = self._result(path, checkpoint, step, len(step.pages))
             total = now if total is None else total.add(now)
             checkpoint = step.checkpoint
@@ -236,8 +238,9 @@ class CaptureService:
 
         for copy, less in await in_thread(find, deadline_s=STEP_S, what="looking for copies", limiter=self._threads):
             await self._tell(copy, less)
-            save = partial(self.checkpoints.save, less.checkpoint, less.digests)
-            await in_thread(save, deadline_s=STEP_S, what="saving a checkpoint")
+            await in_thread(
+                self.checkpoints.save, less.checkpoint, less.digests, deadline_s=STEP_S, what="saving a checkpoint"
+            )
 
     async def _tell(self, path: TranscriptPath, step: CaptureStep) -> None:
         try:

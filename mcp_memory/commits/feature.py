@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -214,8 +213,16 @@ def build(core: Core) -> Feature:
     async def log(request: LogRequest) -> Payload:
         """Return the history of a note, a folder or the vault, or a note as it was in a commit."""
         target = await core.search.lookup.full_id(request.target) if request.target else None
-        describe = partial(describe_history, core.vault, core.index, target, request.at, request.limit)
-        return await in_thread(describe, deadline_s=HISTORY_S + 10, what="reading the history")
+        return await in_thread(
+            describe_history,
+            core.vault,
+            core.index,
+            target,
+            request.at,
+            request.limit,
+            deadline_s=HISTORY_S + 10,
+            what="reading the history",
+        )
 
     operations = {"log": Operation(LogRequest, log)}
     config = core.config.section("git", GitConfig)

@@ -76,8 +76,7 @@ class Compactor:
         async with self._runs.in_foreground():
             report = await self._begin()
             tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
-            build = partial(self._editor.build, edit, tree)
-            entry, links = await in_thread(build, deadline_s=self._build_s, what="planning")
+            entry, links = await in_thread(self._editor.build, edit, tree, deadline_s=self._build_s, what="planning")
             await self._runs.runner.run_job(report.run, entry)
             report.done.append(entry.about)
             add_links(report, links)
@@ -130,8 +129,7 @@ class Compactor:
         _, fresh = await in_thread(self.planner_view.read_tree, what="looking at the topics")
         report.waiting = len(fresh)
         if not report.cut and not report.given_up:
-            work_left = partial(self.planner_view.work_left, seen, tried)
-            self.work_left = await in_thread(work_left, what="looking at the topics")
+            self.work_left = await in_thread(self.planner_view.work_left, seen, tried, what="looking at the topics")
         return await self._end(report)
 
     async def _tidy_pages(self, report: RunReport, pace: Pace) -> Collection[VersionMark]:

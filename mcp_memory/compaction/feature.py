@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
 
 from mcp_memory.compaction.auto_compactor import TOPICS_JOB, AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
@@ -194,8 +193,9 @@ class TopicOperations:
     async def _plan(self) -> Payload:
         """Return what a run would do first, without changing anything."""
         topics, fresh = await self._tree_and_fresh()
-        plan_round = partial(self._compactor.planner_view.plan_round, topics, fresh)
-        jobs, places = await in_thread(plan_round, deadline_s=JOB_S, what="planning")
+        jobs, places = await in_thread(
+            self._compactor.planner_view.plan_round, topics, fresh, deadline_s=JOB_S, what="planning"
+        )
         return plan_payload(jobs, places, topics, fresh)
 
     async def _embed(self) -> str | None:
@@ -247,8 +247,16 @@ class TopicOperations:
         await core.indexing.sweeper.reconcile()
         topics, _ = await self._tree_and_fresh()
         topic = find_topic(request.target, topics, self._compactor.root)
-        collect = partial(build_bundle, core.vault, core.vault.marker.id, topic, core.config.recall.private_marks)
-        return asdict(await in_thread(collect, what="reading the topic"))
+        return asdict(
+            await in_thread(
+                build_bundle,
+                core.vault,
+                core.vault.marker.id,
+                topic,
+                core.config.recall.private_marks,
+                what="reading the topic",
+            )
+        )
 
     async def _tree_and_fresh(self) -> tuple[list[Topic], list[NoteRecord]]:
         view = self._compactor.planner_view

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from math import inf
 from time import monotonic
 
@@ -76,8 +75,7 @@ class PageRefresh:
         return False
 
     async def _refresh_page(self, report: RunReport, topic: Topic) -> None:
-        refresh = partial(self.builder.build_refresh, topic)
-        if entry := await in_thread(refresh, deadline_s=self.build_s, what="summarising"):
+        if entry := await in_thread(self.builder.build_refresh, topic, deadline_s=self.build_s, what="summarising"):
             if not entry.problem or topic.stale:  # otherwise the page would stay the same
                 await self.runner.run_job(report.run, entry)
                 report.done.append(entry.about)
@@ -192,8 +190,7 @@ class CompactionRounds:
         for _ in range(MAX_ROUNDS):
             self.progress.step("planning")
             tree, fresh = await in_thread(self.view.read_tree, what="looking at the topics")
-            plan_round = partial(self.view.plan_round, tree, fresh)
-            jobs, places = await in_thread(plan_round, deadline_s=JOB_S, what="planning")
+            jobs, places = await in_thread(self.view.plan_round, tree, fresh, deadline_s=JOB_S, what="planning")
             if not jobs or not await self._run_jobs(report, tree, places, jobs, pace):
                 break
         return fresh
@@ -222,8 +219,9 @@ class CompactionRounds:
             if moving is None:
                 continue
             try:
-                build = partial(self._build, target, parent, names[parent], moving)
-                entry, foreign = await in_thread(build, deadline_s=self.build_s, what="summarising")
+                entry, foreign = await in_thread(
+                    self._build, target, parent, names[parent], moving, deadline_s=self.build_s, what="summarising"
+                )
                 await self.runner.run_job(report.run, entry)
             except Refused as error:  # a note or folder of yours is in the way
                 report.left.append(error.message)

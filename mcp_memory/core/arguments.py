@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import MISSING, fields, replace
 from datetime import datetime
-from functools import cache, partial
+from functools import cache
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -122,8 +122,9 @@ async def with_iso_dates(core: Core, request: R) -> R:
     spoken = {name: text for name, text in given.items() if isinstance(text, str) and text.strip() and not is_iso(text)}
     if not spoken:
         return request
-    read = partial(_in_iso, spoken, core.clock().astimezone(core.vault.layout.tz))
-    iso = await in_thread(read, deadline_s=READ_S, what="reading a date")
+    iso = await in_thread(
+        _in_iso, spoken, core.clock().astimezone(core.vault.layout.tz), deadline_s=READ_S, what="reading a date"
+    )
     return cast("R", replace(cast("Any", request), **iso))
 
 

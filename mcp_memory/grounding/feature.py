@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 
 from mcp_memory.core.core import Core, ErasedText, Feature, NoteCopies, Operation
 from mcp_memory.core.serializers import Payload
@@ -48,8 +47,9 @@ def build(core: Core) -> Feature:
         place = await core.search.lookup.find(request.target) if request.target else None
         if request.confirm:
             await grounder.check(confirmed=[one.id for one in grounder.notes(place)])
-        answer = partial(grounder.answer, place, project)
-        return visible_in(await in_thread(answer, deadline_s=LOOK_DEADLINE_S, what="looking at the note"))
+        return visible_in(
+            await in_thread(grounder.answer, place, project, deadline_s=LOOK_DEADLINE_S, what="looking at the note")
+        )
 
     return Feature(
         operations={"refs": Operation(RefsRequest, refs)},

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, time, timedelta
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -118,8 +117,7 @@ class Grounder:
     async def check(self, confirmed: Collection[NoteId] = ()) -> None:
         """Check the notes and repositories that have changed since the last run. `confirmed` notes match the code as it
         is now."""
-        work = partial(self._check, confirmed)
-        await in_thread(work, deadline_s=RUN_S + REPOSITORY_S, what="comparing notes with code")
+        await in_thread(self._check, confirmed, deadline_s=RUN_S + REPOSITORY_S, what="comparing notes with code")
 
     def notes(self, place: tuple[NotePath, str | None] | None = None) -> list[GroundedNote]:
         """Return the notes that name code, by path; with `place`, only that note or log entry."""

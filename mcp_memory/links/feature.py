@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 from mcp_memory.core.core import Core, Feature, Operation
@@ -122,8 +121,9 @@ def build(core: Core) -> Feature:
 
     async def links(request: LinksRequest) -> Payload:
         async def describe(places: Sequence[Place]) -> Payload:
-            work = partial(graph.describe, places[0][0], request.depth)
-            return visible_in(await in_thread(work, deadline_s=LINT_S, what="following links"))
+            return visible_in(
+                await in_thread(graph.describe, places[0][0], request.depth, deadline_s=LINT_S, what="following links")
+            )
 
         return await core.search.lookup.reach([request.target], describe)
 

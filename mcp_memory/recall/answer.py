@@ -14,6 +14,7 @@ from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame,
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import PromptBars, for_question, told_once, with_foreign
 from mcp_memory.recall.moments.follow_ups import with_answer
+from mcp_memory.recall.moments.shown_notes import odds_of
 from mcp_memory.recall.note_reader import NoteReader
 from mcp_memory.recall.remarks.note_remarks import remarks_on
 from mcp_memory.recall.reminders import commitments, due_line
@@ -115,8 +116,8 @@ class RecallAnswerer:
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
         if not is_prompt and asks_for_commitments(query):
-            look = partial(commitments, self.index, filters, self.clock(), self.vault.layout.tz)
-            if due := await in_thread(look, deadline_s=LOOK_S, what="looking for commitments"):
+            given = self.index, filters, self.clock(), self.vault.layout.tz
+            if due := await in_thread(commitments, *given, deadline_s=LOOK_S, what="looking for commitments"):
                 return self.due(budget_tokens, map(due_line, due), COMMITMENTS_TITLE)
         likely = 0.0
         if is_prompt:
@@ -128,13 +129,12 @@ class RecallAnswerer:
             chosen = for_question(ranked.passages, phase, is_weak=self.searcher.is_weak(ranked))
         relevant = [chunk.passage for chunk in chosen]
         notices = [*remarks, *([f"{NOTE}{ranked.degraded}."] if ranked.degraded else [])]
+        frame = self._frame("memory", budget_tokens, notices)
         if is_prompt and not relevant:
-            frame = self._frame("memory", budget_tokens, notices)
             wanted = (ranked.signs.wanting or 0) > 0  # more likely than not
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, wanted=wanted)
         relevant = await self.current.replace_older(relevant, filters, query)
         if relevant and not any(chunk.relevance >= likely for chunk in chosen):
-            frame = self._frame("memory", budget_tokens, notices)
             unsure = tuple(passage for passage in relevant if known is None or not known(passage))
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, ranked.confidence, chosen, unsure)
         note = await self.searcher.remark(ranked, filters)
@@ -153,8 +153,8 @@ class RecallAnswerer:
 
     async def _replaced_since(self, passages: Sequence[Passage]) -> Sequence[str]:
         """Return remarks on what replaced the notes of an earlier time."""
-        read = partial(remarks_on, self.vault.chains, passages)
-        return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading what holds now")
+        chains, what = self.vault.chains, "reading what holds now"
+        return await in_thread(remarks_on, chains, passages, deadline_s=READ_DEADLINE_S, what=what)
 
     async def _fit_for_prompt(
         self,
@@ -197,12 +197,9 @@ class RecallAnswerer:
         """Rank the passages for a prompt. Earlier showings of a note change its relevance."""
         ranked = await self.searcher.rank(prompt, filters=filters, limit=most, is_prompt=True)
         known = self.uses.outcomes(filters.project)
-
-        def learned(chunk: RankedChunk) -> RankedChunk:
-            outcome = known.get(chunk.passage.shown_id)
-            return replace(chunk, relevance=with_odds(chunk.relevance, outcome.odds)) if outcome else chunk
-
-        return replace(ranked, passages=tuple(map(learned, ranked.passages)))
+        learned = (with_odds(chunk.relevance, odds_of(chunk.passage, known)) for chunk in ranked.passages)
+        passages = (replace(chunk, relevance=one) for chunk, one in zip(ranked.passages, learned, strict=True))
+        return replace(ranked, passages=tuple(passages))
 
     async def notes(
         self,
@@ -224,8 +221,7 @@ class RecallAnswerer:
 
     async def verbatim(self, path: NotePath, entry: str | None) -> tuple[NoteFile, str]:
         """Return one note, or one log entry, with its text as on disk, without forgotten entries."""
-        read = partial(self.reader.text, path, entry)
-        return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading the note")
+        return await in_thread(self.reader.text, path, entry, deadline_s=READ_DEADLINE_S, what="reading the note")
 
     async def start(
         self, filters: Filters, budget_tokens: int, uses: Mapping[NoteId, NoteUse], usual_tokens: int | None = None
@@ -234,14 +230,15 @@ class RecallAnswerer:
         session gets unasked."""
         frame = await in_thread(self._start_frame, budget_tokens, deadline_s=READ_DEADLINE_S, what="reading")
         usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
-        read = partial(self._session_start(filters).text, frame.room(budget_tokens), uses, usual)
-        return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes"))
+        given, read = (frame.room(budget_tokens), uses, usual), self._session_start(filters).text
+        return RecalledText(frame, await in_thread(read, *given, deadline_s=READ_DEADLINE_S, what="reading notes"))
 
     async def orders(self, filters: Filters, budget_tokens: int) -> RecalledText:
         """Return the standing orders that apply to this project."""
         frame = self._frame(ORDERS_TITLE, budget_tokens)
-        read = partial(self._session_start(filters).orders, frame.room(budget_tokens))
-        return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading standing orders"))
+        room, read = frame.room(budget_tokens), self._session_start(filters).orders
+        found = await in_thread(read, room, deadline_s=READ_DEADLINE_S, what="reading standing orders")
+        return RecalledText(frame, found)
 
     def due(self, budget_tokens: int, lines: Iterable[str] = (), title: str = DUE_TITLE) -> RecalledText:
         """Return the lines about commitments that fit."""

@@ -105,7 +105,7 @@ class Briefer:
             lines = list(filter(None, [last, told]))
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
             taken = sum(count_tokens(line) + 1 for line in [*(one.line for one in due), *lines])
-            uses = await _look(self.log.uses.read, what="reading uses")
+            uses = await _look(self.log.uses.read, wanted.project, what="reading uses")
             rooms = max(budget - taken, budget // 2), max(usual - taken, usual // 2)
             recalled = await self.answerer.start(wanted, rooms[0], uses, rooms[1])
             passages, notes = await _look(self._quoted, recalled, what="looking it up")
@@ -278,8 +278,8 @@ class Briefer:
         def record() -> None:
             self.seen.add(session, marks)
             self.withdrawals.add(session, passages)
-            shown = recalled.passages or passages
-            self.shown_notes.add(session, project, prompt, recalled.text, shown, recalled.unsure)
+            shown = [*recalled.unsure, *(recalled.passages or passages)]
+            self.shown_notes.add(session, project, prompt, recalled.text, shown)
             self.log.add(
                 self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt, event
             )

@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from mcp_memory.models import NoteId, Passage
+from mcp_memory.recall.moments.shown_notes import odds_of
 from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.text.dates import format_when
 from mcp_memory.text.language.terms import fold, folded, terms
-from mcp_memory.usage.note_use import ShowingOutcome, with_odds
+from mcp_memory.usage.note_use import with_odds
 from mcp_memory.usage.use_counter import UseCounter
 
 MOST_BYTES = 1_000_000
@@ -40,7 +41,7 @@ class BriefingLog:
         for passage in passages:
             facts: Facts = {"id": passage.shown_id, "path": passage.note.path, "line": passage.chunk.start_line}
             if chunk := scored.get(passage.chunk_id):
-                odds = outcomes.get(passage.shown_id, ShowingOutcome()).odds
+                odds = odds_of(passage, outcomes)
                 facts |= {"relevance": round(with_odds(chunk.relevance, 1 / odds), 3), "score": round(chunk.score, 3)}
             if prompt and self.with_words:
                 facts["words"] = matched_words(prompt, f"{passage.note.title} {passage.chunk.text}")

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import Checkpoint
@@ -64,8 +63,7 @@ class SessionSummaries:
                 if page:
                     await self.writer.index_note(page)
                     written.append(page.record.path)
-            mark = partial(self.finished.mark_handled, checkpoint)
-            await in_thread(mark, what="saving how far it is")
+            await in_thread(self.finished.mark_handled, checkpoint, what="saving how far it is")
         about = f"{counted(len(written), 'summary', 'summaries')} for {counted(len(due[:MOST_SESSIONS]), 'session')}"
         return JobReport(about, written) if due else None
 
@@ -184,8 +182,9 @@ def build(core: Core) -> Feature:
         first, last = (when.astimezone(zone).date() for when in (since, until or now))
         title = f"From {first} to {last}" + (f", {project}" if project else "")
         path = core.vault.layout.in_home(f"{SUMMARIES}/digests/{slug(title)}.md") if request.save else None
-        make = partial(Digests(core.vault, core.index, wanted).of_time, title, path)
-        text, page = await in_thread(make, deadline_s=300, what="making a digest")
+        text, page = await in_thread(
+            Digests(core.vault, core.index, wanted).of_time, title, path, deadline_s=300, what="making a digest"
+        )
         if page:
             await core.indexing.writer.index_note(page)
         return {"title": title, "text": text, "path": path}

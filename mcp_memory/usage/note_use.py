@@ -65,7 +65,7 @@ def with_odds(probability: float, factor: float) -> float:
 @dataclass(frozen=True)
 class NoteUse:
     """The use of a note by day, and the number of different questions (16 at most) and sessions (32 at most).
-    `used`: how often an agent used it after getting it unasked."""
+    `used`: how often an agent of the project used it after getting it unasked."""
 
     days: Mapping[date, DayUse] = field(default_factory=dict[date, DayUse])
     questions: int = 0

@@ -51,15 +51,8 @@ class UnansweredQuestion:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    words: str
-    project: str | None
-    at: datetime
-
-
-@dataclass(frozen=True)
 class StoredQuestion:
-    """A question as it was asked once; `signs`: the signs of its vector, empty if the model wasn't ready."""
+    """A question as it was asked once; `signs`: the signs of its vector, empty while it waits or without a model."""
 
     words: str
     signs: bytes
@@ -77,12 +70,12 @@ class UnansweredQuestions:
     ) -> None:  # fmt: skip
         self._clock, self._meaning, self._is_silenced = clock, meaning, is_silenced
         self._keep_words = keep_words
-        self.waiting: deque[_Asked] = deque(maxlen=1000)
+        self.waiting: deque[StoredQuestion] = deque(maxlen=1000)
 
     def add(self, question: str, project: str | None) -> None:
         """Add a question, to be stored later. Takes microseconds."""
         if self._keep_words:
-            self.waiting.append(_Asked(question, project, self._clock()))
+            self.waiting.append(StoredQuestion(question, b"", project, self._clock()))
 
     def add_from_caller(self, question: str, project: str | None) -> None:
         """Add a question that the caller asks now, unless nothing may be kept of it."""

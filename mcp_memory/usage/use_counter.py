@@ -59,8 +59,9 @@ CREATE TABLE IF NOT EXISTS outcomes (
 ) WITHOUT ROWID;
 """
 _TABLES = ("uses", "seen", "outcomes")
-_COUNT = """INSERT INTO outcomes VALUES (?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET shown = shown + excluded.shown, used = used + excluded.used"""
+_COUNT = """INSERT INTO outcomes VALUES (?1, ?2, max(0, ?3), max(0, min(?3, ?4)))
+ON CONFLICT DO UPDATE SET shown = max(0, shown + ?3), used = max(0, min(shown + ?3, used + ?4))"""
+"""The counts may have begun anew since what is taken back was counted."""
 _READ = "SELECT note, day, found, told, shown, muted, edited FROM uses ORDER BY note, day"
 _SEEN = "SELECT value FROM seen WHERE note = ? AND what = ?"
 
@@ -131,8 +132,9 @@ class UseCounter:
         """Count the waiting uses now."""
         self._transact(self._flush)
 
-    def read(self, notes: Collection[NoteId] | None = None) -> dict[NoteId, NoteUse]:
-        """Return the use of these notes and log entries, or of all that were used; empty if the counts are lost."""
+    def read(self, project: str | None = None) -> dict[NoteId, NoteUse]:
+        """Return the use of all notes and log entries that were used, with the uses after showings in a project; empty
+        if the counts are lost."""
         found: dict[NoteId, NoteUse] = {}
 
         def read(database: sqlite3.Connection) -> None:
@@ -141,12 +143,11 @@ class UseCounter:
             for note, what, value in database.execute("SELECT note, what, value FROM seen ORDER BY value"):
                 seen.setdefault((note, what), []).append(value)
             for note, rows in groupby(database.execute(_READ), lambda row: row[0]):
-                if notes is None or note in notes:
-                    days = {date.fromisoformat(row[1]): DayUse(*row[2:]) for row in rows}
-                    questions, sessions, clients = (seen.get((note, what), []) for what in MOST_SEEN)
-                    names = tuple(name.decode() for name in clients)
-                    used = sum(known[note].used for known in self._outcomes.values() if note in known)
-                    found[NoteId(note)] = NoteUse(days, len(questions), len(sessions), names, used)
+                days = {date.fromisoformat(row[1]): DayUse(*row[2:]) for row in rows}
+                questions, sessions, clients = (seen.get((note, what), []) for what in MOST_SEEN)
+                names = tuple(name.decode() for name in clients)
+                used = self.outcomes(project).get(note, ShowingOutcome()).used
+                found[NoteId(note)] = NoteUse(days, len(questions), len(sessions), names, used)
 
         self._transact(read)
         return found
@@ -259,8 +260,9 @@ def _count_change(database: sqlite3.Connection, change: NoteChange) -> None:
 
 
 def _cut(database: sqlite3.Connection, today: date) -> None:
-    oldest = date.fromordinal(max(1, today.toordinal() - MOST_DAYS)).isoformat()
-    gone = database.execute("DELETE FROM uses WHERE day < ?", (oldest,)).rowcount
+    gone = database.execute(
+        "DELETE FROM uses WHERE day < date(?, ?)", (today.isoformat(), f"-{MOST_DAYS} days")
+    ).rowcount
     beyond = "SELECT note, day FROM uses ORDER BY day DESC LIMIT -1 OFFSET ?"
     gone += database.execute(f"DELETE FROM uses WHERE (note, day) IN ({beyond})", (MOST_ROWS,)).rowcount  # noqa: S608 -- names from this file alone
     if gone:

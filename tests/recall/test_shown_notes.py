@@ -131,15 +131,37 @@ async def test_a_note_comes_sooner_when_it_is_used_but_not_when_it_is_muted(worl
         ("The parcel gateway must always listen on port 8443.", "fact"),
         ("Show the parcel gateway on port 8443 in each diagram.", "preference"),
         ("The parcel gateway is for the parcels, and it listens for them.", "fact"),
+        (NOTE, "decision"),
+        (f"{NOTE}\n\nNever restart the parcel gateway by hand.", "fact"),
+        ("Only Anna may restart the parcel gateway on port 8443.", "fact"),
+        ("Ask Petra about the parcel gateway on port 8443.", "note"),
+        ("Run the parcel gateway with --drain before each deploy.", "fact"),
+        ("Das parcel gateway muss auf Port 8443 hören.", "fact"),
+        ("Le parcel gateway doit écouter sur le port 8443.", "fact"),
+        ("El parcel gateway debe escuchar en el puerto 8443.", "fact"),
     ],
-    ids=["prohibition", "rule", "preference", "no value to use"],
-)
+    ids=[
+        "prohibition", "rule", "preference", "no value to use", "decision", "prohibition below", "limit", "order",
+        "advice", "German", "French", "Spanish",
+    ],
+)  # fmt: skip
 async def test_what_leaves_no_trace_is_never_silenced(world: World, note: str, kind: str) -> None:
     async with desk_in(world, note, kind=kind) as desk:
         for _ in range(10):
-            assert note in await desk.turn(SURE, UNUSED)
+            assert note.split("\n", maxsplit=1)[0] in await desk.turn(SURE, UNUSED)
         given = (await desk.engine.perform("why", {"session": "all"}))["given"]
         assert [passage.get("shown") for one in given for passage in one["passages"]] == [None] * 10
+
+
+async def test_a_fact_that_is_never_used_silences_no_prohibition_of_its_note(world: World) -> None:
+    order = "Never restart the night export while invoices print."
+    note = f"# Parcels\n\n## Ports\n\n{NOTE}\n\n## Restarting the night export\n\n{order}\n"
+    async with desk_in(world, note) as desk:
+        assert order in await desk.gets("restart it")
+        for _ in range(10):
+            assert NOTE in await desk.turn(SURE, UNUSED)
+        assert NOTE not in await desk.gets(LIKELY)
+        assert order in await desk.gets("restart it")
 
 
 ANSWERS: dict[str, tuple[Sequence[bytes], tuple[int, int]]] = {
@@ -156,9 +178,44 @@ ANSWERS: dict[str, tuple[Sequence[bytes], tuple[int, int]]] = {
     ),
     "an edit replaces the value": (
         [use(2, "c1", "Edit", file_path="cfg", old_string="port=8443", new_string="port=1"), result(3, "c1", "")],
-        (1, 0),
+        (0, 0),
     ),
-    "the person corrects it": ([*USED, line(3, "no, that was the old one"), *UNUSED], (1, 0)),
+    "edits replace the value": (
+        [use(2, "c1", "MultiEdit", edits=[{"old_string": "port=8443", "new_string": "port=1"}]), result(3, "c1", "")],
+        (0, 0),
+    ),
+    "a patch replaces the value": (
+        [use(2, "c1", "apply_patch", input="*** Update File: cfg\n-port=8443\n+port=1"), result(3, "c1", "")], (0, 0),
+    ),
+    "sed replaces the value": (
+        [use(2, "c1", "Bash", command="sed -i s/8443/9000/ cfg"), result(3, "c1", "")], (0, 0),
+    ),
+    "a patch adds the value": (
+        [use(2, "c1", "apply_patch", input="*** Update File: cfg\n-port=1\n+port=8443"), result(3, "c1", "")], (1, 1),
+    ),
+    "the agent calls it outdated": (
+        [line(2, "The memory says port 8443. That is outdated, so I ignore it.", role="assistant")], (0, 0),
+    ),
+    "the agent only asks": ([line(2, "It is a port. Is it 8443?", role="assistant")], (0, 0)),
+    "the agent asks something else": ([line(2, "It listens on 8443. Is that ok?", role="assistant")], (1, 1)),
+    "tools may have printed the other value": (
+        [
+            use(2, "c1", "Bash", command="cat cfg"), result(3, "c1", "port=8443"), *USED,
+            line(4, "Yes, TLS is switched on.", role="assistant"),
+        ],
+        (0, 0),
+    ),
+    "too long to look up what tools printed": (
+        [use(2, "c1", "Bash", command="cat log"), result(3, "c1", "line " * 700_000), *USED, *UNUSED], (0, 0),
+    ),
+    **{
+        f"the person says {said!r}": ([*USED, line(3, said), *UNUSED], (1, used))
+        for used, prompts in {
+            0: ("no, that was the old one", "That's wrong", "das stimmt nicht", "c'est faux", "eso no es así"),
+            1: ("no problem, go on", "Wait, I like it", "no", "nein, passt so"),
+        }.items()
+        for said in prompts
+    },
     "nothing yet": ([], (0, 0)),
 }  # fmt: skip
 
@@ -177,6 +234,8 @@ async def test_what_was_said_before_and_the_prompts_own_words_are_no_use(world: 
         assert NOTE in await desk.turn(f"{SURE} with tls on 8443?", USED)
         await desk.turn("good morning", [line(2, "Hello. I read about TLS and 8443.", role="assistant")], "one")
         assert NOTE in await desk.turn(SURE, USED, "one")
+        await desk.turn(f"good morning {'and so on ' * 900} with TLS on 8443", UNUSED, "two")
+        assert NOTE in await desk.turn(SURE, USED, "two")
         assert await desk.counts() == (0, 0, 0.3)  # nothing was left to be used
 
 
@@ -202,8 +261,14 @@ async def test_the_note_can_be_recalled_edited_and_erased(world: World) -> None:
         await desk.engine.update(note, f"{NOTE} It is new.")
         await desk.engine.perform("stats", {})  # counts what waits to be counted
         assert (await desk.counts())[:2] == (0, 0)
-        await desk.turn(SURE, USED)
+        await desk.turn(SURE, USED, "one")
+        assert (await desk.counts())[:2] == (1, 1)
+        await desk.engine.perform("mute", {"target": note, "undo": True})
+        await desk.goes_on("one", line(3, "no, wrong"), *UNUSED)
+        assert (await desk.counts())[:2] == (0, 0)  # what began anew isn't taken back
+        await desk.gets(SURE, "two")
         await desk.engine.perform("erase", {"target": note, "sure": True})
+        await desk.goes_on("two", line(1, SURE), *USED)
     with closing(sqlite3.connect(world.state / "usage.db")) as kept:
         assert note not in "".join(kept.iterdump())
 
@@ -212,14 +277,19 @@ async def test_a_start_shows_what_is_really_used_first(world: World) -> None:
     rules = [f"Always deploy the {name} service with the flag --{name}-first." for name in ("billing", "search")]
     async with desk_in(world) as desk:
         for rule in rules:
-            await desk.engine.append(rule, kind="workflow", project="api")
+            await desk.engine.append(rule, kind="workflow")
         for rule, name in zip(rules, ("billing", "search"), strict=True):
             for n in range(2 if name == "search" else 1):  # the one is shown more often, the other is used
                 answer = "--billing-first" if name == "billing" else "Done."
                 lines = [line(2, answer, role="assistant")]
                 assert rule in await desk.turn(f"deploy the {name} service, take {n}", lines)
-        text = (await desk.engine.perform("brief", {"session": "claude-code/last", "project": "api"}))["text"]
-        assert text.index(rules[0]) < text.index(rules[1])
+        for project, first, second in (
+            ("api", *rules),
+            ("web", *rules[::-1]),
+        ):  # in another project the newest is first
+            started = {"session": f"claude-code/{project}", "project": project}
+            text = (await desk.engine.perform("brief", started))["text"]
+            assert text.index(first) < text.index(second)
 
 
 async def test_of_a_start_only_the_line_that_it_shows_can_be_used(world: World) -> None:

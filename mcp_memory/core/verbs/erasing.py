@@ -141,6 +141,7 @@ class Eraser:
         self._runs.delete_runs(self._runs.runs_mentioning(ids))
         self._recall.log.erase(ids, path, entry)
         self._recall.withdrawals.erase(ids, path, entry)
+        self._recall.briefer.shown_notes.forget()
         self._recall.uses.erase({f"{path}#{entry}"} if entry else {*ids, f"path:{path}"})
         self._vault.erase_traces(path, entry, ids)
         for file in self._set_aside():

@@ -78,7 +78,7 @@ def _is_unanswered(recalled: RecalledText) -> bool:
 async def _start(core: Core, filters: Filters, budget_tokens: int) -> RecalledText:
     """Return the text for a session's start; if it has no notes, with the reason."""
     lag = core.indexing.freshness.describe_lag()
-    uses = await in_thread(core.recall.uses.read, what="reading uses")
+    uses = await in_thread(core.recall.uses.read, filters.project, what="reading uses")
     recalled = await core.recall.answerer.start(filters, budget_tokens, uses)
     frame, assembly = recalled.frame, recalled.assembly
     if assembly.excerpts or assembly.notices:

@@ -1,7 +1,6 @@
 """Answers search requests."""
 
 from dataclasses import asdict, replace
-from functools import partial
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import SearchRequest
@@ -41,8 +40,9 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
         is_prompt=request.is_prompt,
     )
     if NoteState.SUMMARY in filters.states:
-        read = partial(hits_not_withheld, result.hits, core.vault, core.index)
-        result = replace(result, hits=await in_thread(read, what="reading pages"))
+        result = replace(
+            result, hits=await in_thread(hits_not_withheld, result.hits, core.vault, core.index, what="reading pages")
+        )
     result = await _with_marks(core, await _with_successors(core, result), filters)
     _count(core, request, query, filters, result)
     reasons = (result.degraded, core.indexing.freshness.describe_lag() or earlier_lag)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from time import monotonic
 
 import anyio
@@ -114,8 +113,7 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
         path, entry = places[0]
         if entry or request.project:
             return await append_note(core, draft, places[0])
-        find = partial(core.index.note, path)
-        old = await in_thread(find, deadline_s=10, what="looking up the note")
+        old = await in_thread(core.index.note, path, deadline_s=10, what="looking up the note")
         return await append_note(core, replace(draft, project=old.project) if old else draft, places[0])
 
     return await core.search.lookup.reach([request.supersedes], replace_note)
@@ -128,8 +126,9 @@ async def _draft(core: Core, request: AppendRequest) -> Draft:
     due = due_day(request.due or (request.expires if is_commitment else None), zone)
     if is_commitment and due is None:
         said = (created or core.clock()).astimezone(zone)
-        read_due = partial(find_due, f"{request.title or ''}\n{request.content}", said)
-        due = await in_thread(read_due, deadline_s=10, what="reading a date")
+        due = await in_thread(
+            find_due, f"{request.title or ''}\n{request.content}", said, deadline_s=10, what="reading a date"
+        )
     return Draft(
         content=request.content,
         kind=kind,

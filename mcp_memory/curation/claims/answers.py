@@ -4,7 +4,6 @@ are written into the notes.
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
-from functools import partial
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import CLAIMS, NoArguments, ReviewRequest, SearchRequest
@@ -140,8 +139,14 @@ class ClaimOperations:
         """Search the notes, and answer with their claims."""
         limit = max(request.limit, min(MOST_SEARCHED, 5 * request.limit))
         found = await search_notes(self._core, replace(request, limit=limit, path=None, include_archived=False))
-        shown = partial(self._answers.hits, found, request.limit, self._filters(request.project))
-        return await in_thread(shown, deadline_s=CLAIMS_S, what="reading claims")
+        return await in_thread(
+            self._answers.hits,
+            found,
+            request.limit,
+            self._filters(request.project),
+            deadline_s=CLAIMS_S,
+            what="reading claims",
+        )
 
     async def claims(self, request: ClaimsRequest) -> Payload:
         """Return the claims about one subject or all."""
@@ -155,8 +160,14 @@ class ClaimOperations:
 
     async def problems(self, _: NoArguments) -> Payload:
         """List the problems of claims and pages."""
-        look = partial(list_problems, self._core.vault, self._core.index, self._answers.base)
-        found = await in_thread(look, deadline_s=CLAIMS_S, what="looking at claims")
+        found = await in_thread(
+            list_problems,
+            self._core.vault,
+            self._core.index,
+            self._answers.base,
+            deadline_s=CLAIMS_S,
+            what="looking at claims",
+        )
         return visible_in({"problems": list(map(asdict, found))})
 
     async def waiting(self) -> Sequence[ReviewItem]:
@@ -172,8 +183,7 @@ class ClaimOperations:
         return [await self._decide(item.removeprefix(self.prefix), request.choice) for item in request.items]
 
     async def _decide(self, target: str, choice: str) -> Payload:
-        find = partial(self._answers.claim_of, target)
-        claim = await in_thread(find, deadline_s=CLAIMS_S, what="looking for the claim")
+        claim = await in_thread(self._answers.claim_of, target, deadline_s=CLAIMS_S, what="looking for the claim")
         by = current_caller()
         evidence = {one.note.id: one.note for one in claim.evidence}.values()
         for note in evidence if choice == DROP else list(evidence)[:1]:
@@ -181,8 +191,9 @@ class ClaimOperations:
             if choice == DROP:
                 await forget_note(self._core, note.path, entry, reason="its claim was dropped", by=by)
                 continue
-            confirm = partial(self._core.vault.confirm, note.path, entry, by)
-            file = await in_thread(confirm, deadline_s=CLAIMS_S, what="changing the note")
+            file = await in_thread(
+                self._core.vault.confirm, note.path, entry, by, deadline_s=CLAIMS_S, what="changing the note"
+            )
             await index_written(self._core, file)
         ids, latest = [note.id for note in evidence], claim.latest.note
         return visible_in({"id": latest.id, "path": latest.path, "title": claim.text, "notes": ids})

@@ -58,7 +58,7 @@ def describe_use(core: Core, path: NotePath, entry: str | None) -> dict[str, Any
     if note is None:
         raise NotFound(f"no note at {path}", hint="memory_search finds ids")
     note_id = NoteId(f"{path}#{entry}") if entry else note.id
-    use = core.recall.uses.read([note_id]).get(note_id, NoteUse())
+    use = core.recall.uses.read().get(note_id, NoteUse())
     _, title = find_titled(core, note_id, {})
     return {
         "id": note_id, "path": path, "title": title,

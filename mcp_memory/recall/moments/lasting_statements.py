@@ -38,15 +38,15 @@ def choose_statements(
 ) -> Iterator[LastingStatement]:
     """Yield the statements of notes and their texts: preferences, then rules, then decisions, the most used first, else
     in the order of the notes. Skip statements that a line of `told` or an earlier statement contains."""
-    found: list[tuple[int, int, int, int, LastingStatement]] = []
-    for at, (note, text) in enumerate(notes):
+    found: list[tuple[int, int, int, LastingStatement]] = []
+    for note, text in notes:
         ranked = _line(note, statement_of(text))
         if ranked:
             rank, line = ranked
             use = uses.get(note.id, NoteUse())
-            found.append((rank, -use.used, -len(use.used_days), at, LastingStatement(note, line)))
+            found.append((rank, -use.used, -len(use.used_days), LastingStatement(note, line)))
     told = [*told]
-    for *_, line in sorted(found, key=lambda one: one[:4]):
+    for *_, line in sorted(found, key=lambda one: one[:3]):
         if not any(_contains(other, line.text) for other in told):
             told.append(line.text)
             yield line

@@ -2,36 +2,40 @@
 
 A note is used if the agent recalls it, or if a value of it (a number, name, path or command) that the session hadn't
 said before occurs in the agent's answer or calls, in that turn or the next. It goes unused only if its use could have
-been seen: not without such a value, not at a session's start, and never if it is an order, a preference, a commitment
-or a prohibition, which may leave no trace when the agent follows it."""
+been seen: not without such a value, not at a session's start, and only if it is a fact (see `may_go_unused`). In doubt
+it is neither used nor unused."""
 
 import re
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from operator import sub
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.models import NoteId, Passage
 from mcp_memory.recall.excerpts import shortened
-from mcp_memory.recall.moments import WORD_SETS
-from mcp_memory.recall.moments.lasting_statements import PREFERENCE, is_rule
+from mcp_memory.recall.moments import WORDS
+from mcp_memory.recall.moments.lasting_statements import is_rule
 from mcp_memory.recall.moments.persons_orders import is_curated
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.language.denials import ADVISES_AGAINST
 from mcp_memory.text.language.facts import FactKind, facts
-from mcp_memory.text.language.sentences import quick_sentences, statement_of
+from mcp_memory.text.language.sentences import quick_sentences
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.language.word_lists import function_words, language_of
 from mcp_memory.usage.note_use import ShowingOutcome
 from mcp_memory.usage.use_counter import UseCounter
-from mcp_memory.vault.config import COMMITMENT
 
 MOST_SESSIONS, MOST_SHOWINGS = 30, 20
-MOST_HEARD, MOST_CHARS, MOST_NOTE_CHARS = 500, 4000, 2000
+MOST_HEARD, MOST_CHARS, MOST_NOTE_CHARS = 500, 50_000, 2000
 """The most messages of a session that are compared, the latest, and the most characters of a message and a note."""
+
+MOST_BYTES = 3_000_000
+"""The longest transcript in which is looked up what the agent has read: some 400 ms."""
 
 TURNS = 2
 """The turns in which a note counts as used; an agent may act only after a question."""
@@ -43,8 +47,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _COMMON = re.compile(r"\d{1,2}|[A-Z]+|[A-Z][a-z]+")
 """Matches the values that occur by chance: short numbers, and names such as UTC."""
 
-_REPLACED = "old_string"
-"""The argument of an edit that repeats the file."""
+_CORRECTS, _DOUBTED, _OBLIGES = (re.compile(WORDS[name], re.I | re.M) for name in ("correcting", "doubted", "obliging"))
 
 _Change = tuple[NoteId, str | None, ShowingOutcome]
 """What is to be added to the counts of a note in a project."""
@@ -53,14 +56,14 @@ _Change = tuple[NoteId, str | None, ShowingOutcome]
 @dataclass
 class _ShownNote:
     """`values`: the values that only this note can have told the agent so far, with the other words of their lines;
-    `used_in`: the turn, 0 if unused."""
+    `used_in`, `read_in`: the turns, or 0, in which it was used, and what the agent had read was looked up."""
 
     passage: Passage
-    is_named: bool
     can_go_unused: bool = False
     values: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    is_counted: bool = False
+    counted: tuple[int, int] = 0, 0
     used_in: int = 0
+    read_in: int = 0
 
 
 @dataclass
@@ -87,15 +90,12 @@ class ShownNotes:
     def __init__(self, uses: UseCounter) -> None:
         self._uses = uses
         self._sessions: LruCache[str, _Session] = LruCache(MOST_SESSIONS)
+        self._lock = threading.Lock()
 
-    def add(
-        self, session: str, project: str | None, prompt: str | None, text: str, shown: Iterable[Passage],
-        named: Iterable[Passage],
-    ) -> None:  # fmt: skip
-        """Add the passages in the text that a session got with a prompt, or at its start, and those of which it got the
-        titles. Takes microseconds."""
-        notes = {passage.shown_id: _ShownNote(passage, is_named=True) for passage in named}
-        notes |= {passage.shown_id: _ShownNote(passage, is_named=False) for passage in shown}
+    def add(self, session: str, project: str | None, prompt: str | None, text: str, shown: Iterable[Passage]) -> None:
+        """Add the passages that are in the text, or of which it has the titles, that a session got with a prompt, or at
+        its start. Takes microseconds."""
+        notes = {passage.shown_id: _ShownNote(passage) for passage in shown}
         begun = None if prompt is None else words(prompt)[:PROMPT_WORDS]
         showings = self._session(session).showings
         showings.append(_Showing(project, begun, text, [*notes.values()]))
@@ -105,55 +105,88 @@ class ShownNotes:
         """Judge by the new messages of a session."""
         await in_thread(self._hear, captured, what="judging what was shown")
 
+    def forget(self) -> None:
+        """Forget all showings, so that nothing of an erased note stays here or is counted later."""
+        with self._lock:
+            self._sessions.clear()
+
     def _session(self, session: str) -> _Session:
         return self._sessions.get(session) or self._sessions.store(session, _Session())
 
     def _hear(self, captured: CapturedMessages) -> None:
-        session = self._session(f"{captured.client}/{captured.session}")
-        changes = [
-            change
-            for message in captured.messages
-            for change in _changes(session, message, partial(captured.material, message.offset))
-        ]
-        if changes:
-            self._uses.count(changes)
+        with self._lock:
+            session = self._session(f"{captured.client}/{captured.session}")
+            changes = [
+                change
+                for message in captured.messages
+                for change in _changes(session, message, partial(captured.material, message.offset))
+            ]
+            if changes:
+                self._uses.count(changes)
+
+
+def may_go_unused(passage: Passage) -> bool:
+    """Return whether a use of the passage would be seen. An order, a rule or a duty may leave no trace when the agent
+    follows it."""
+    text = "\n".join((*passage.chunk.headings, passage.chunk.text))
+    is_told = passage.note.kind in {"fact", "note"} and not is_curated(passage)
+    return is_told and not (is_rule(text) or ADVISES_AGAINST.search(text) or _OBLIGES.search(text))
+
+
+def odds_of(passage: Passage, outcomes: Mapping[str, ShowingOutcome]) -> float:
+    """Return the factor of the odds that the passage helps, below 1 only if it may go unused."""
+    odds = outcomes.get(passage.shown_id, ShowingOutcome()).odds
+    return odds if odds >= 1 or may_go_unused(passage) else 1.0
 
 
 def _changes(session: _Session, message: TranscriptMessage, material: Callable[[], Iterable[str]]) -> Iterator[_Change]:
-    by_agent, by_others = message.turn.text, ""
+    by_agent, heard = message.turn.text, ""
     if message.role is Role.USER:
-        by_agent, by_others = "", by_agent
-        yield from _begin_turn(session, by_others)
+        by_agent, heard = "", by_agent
+        yield from _begin_turn(session, heard)
     elif message.role is Role.TOOL:
-        arguments = {**message.arguments}
-        by_others = f"{arguments.pop(_REPLACED, '')}\n{by_agent}"
-        by_agent = "\n".join(arguments.values())
-    by_others = by_others.lower()
+        given = (text for named in message.arguments.items() for text in named)
+        by_agent, heard = "\n".join(given), by_agent
+    doubted = "\n".join(match[0] for match in _DOUBTED.finditer(by_agent)).lower()
+    stated, heard = _DOUBTED.sub("\n", by_agent), f"{doubted}\n{heard}".lower()
     for showing in session.showings:
-        for note in showing.notes if showing.turn else ():
-            is_used = bool(by_agent) and not note.used_in and _is_used(note, by_agent, material)
-            is_first = bool(by_agent) and not note.is_counted and (is_used or note.can_go_unused)
-            if is_used or is_first:
-                yield note.passage.shown_id, showing.project, ShowingOutcome(int(is_first), int(is_used))
-            note.is_counted = note.is_counted or is_first
-            note.used_in = showing.turn if is_used else note.used_in
-            note.values = {value: line for value, line in note.values.items() if not _has(by_others, value.lower())}
-    session.heard.append(f"{by_agent[:MOST_CHARS]}\n{by_others[:MOST_CHARS]}")
+        for note in showing.notes:
+            if by_agent and showing.turn:
+                is_clear = message.offset < MOST_BYTES and _unheard(note, doubted) == note.values
+                note.can_go_unused &= is_clear
+                if is_clear and not note.used_in and _is_used(note, stated, showing.turn, material):
+                    note.used_in = showing.turn
+                yield from _count(note, showing.project)
+            note.values = _unheard(note, heard)
+    session.heard.append(f"{by_agent[:MOST_CHARS]}\n{heard[:MOST_CHARS]}")
+
+
+def _count(note: _ShownNote, project: str | None) -> Iterator[_Change]:
+    """Yield what has changed since the note was last counted."""
+    before, is_used = note.counted, note.used_in > 0
+    note.counted = ShowingOutcome(is_used or note.can_go_unused, is_used)
+    if note.counted != before:
+        change = ShowingOutcome(*map(sub, note.counted, before))
+        yield note.passage.shown_id, project, change
+
+
+def _unheard(note: _ShownNote, text: str) -> dict[str, frozenset[str]]:
+    """Return the values of the note that a text in small letters doesn't have."""
+    return {value: line for value, line in note.values.items() if not _has(text, value.lower())}
 
 
 def _begin_turn(session: _Session, prompt: str) -> Iterator[_Change]:
     """Begin a turn. If its prompt corrects the turn before, the uses in that turn are taken back."""
-    said = words(prompt)
+    begun, heard = words(prompt)[:PROMPT_WORDS], "\n".join([*session.heard, prompt]).lower()
     for showing in session.showings:
-        begins = showing.prompt in (None, said[:PROMPT_WORDS])
-        if not (showing.turn or begins):
+        if not showing.turn and showing.prompt not in (None, begun):
             continue
-        heard = "" if showing.turn else "\n".join([*session.heard, prompt]).lower()
         for note in showing.notes:
             if not showing.turn:
                 _read_values(note, showing, heard)
-            elif note.used_in == showing.turn and said and said[0] in WORD_SETS["correcting"]:
-                yield note.passage.shown_id, showing.project, ShowingOutcome(0, -1)
+            elif note.used_in == showing.turn and _CORRECTS.match(prompt):
+                note.used_in, note.values = 0, {}
+                yield from _count(note, showing.project)
         showing.turn += 1
     session.showings = [one for one in session.showings if one.prompt is None or one.turn <= TURNS]
 
@@ -164,10 +197,7 @@ def _read_values(note: _ShownNote, showing: _Showing, heard: str) -> None:
         for value in _values(line) if not line.startswith(("#", ">")) else ():
             if _has(showing.text, value) and not _has(heard, value.lower()):
                 note.values[value] = content_words(line) - function_words(words(line)) - content_words(value)
-    statement, kind = statement_of(note.passage.chunk.text), note.passage.note.kind
-    follows = kind in {PREFERENCE, COMMITMENT} or is_curated(note.passage)
-    follows = follows or is_rule(statement) or ADVISES_AGAINST.search(statement)
-    note.can_go_unused = showing.prompt is not None and not follows and (note.is_named or bool(note.values))
+    note.can_go_unused = showing.prompt is not None and bool(note.values) and may_go_unused(note.passage)
 
 
 def _values(text: str) -> Iterator[str]:
@@ -181,21 +211,27 @@ def _values(text: str) -> Iterator[str]:
             yield fact.key
 
 
-def _is_used(note: _ShownNote, text: str, material: Callable[[], Iterable[str]]) -> bool:
+def _is_used(note: _ShownNote, text: str, turn: int, material: Callable[[], Iterable[str]]) -> bool:
     """Return whether the agent names the note or has one of its values that isn't in the `material` that it has read. A
     common value must be beside another word of its line."""
     passage = note.passage
     if passage.note.path in text or ((name := shortened(passage.shown_id)) and name in text):
         return True
-    if found := {value for value in note.values if _has(text, value)}:
-        found -= {value for read in material() for value in found if _has(read.lower(), value.lower())}
-    if not all(map(_COMMON.fullmatch, found)):
-        return True
-    return any(
-        _has(sentence, value) and note.values[value] & content_words(sentence)
+    said = {
+        value
         for sentence in quick_sentences(text)
-        for value in found
-    )
+        for value, line in note.values.items()
+        if _has(sentence, value) and (not _COMMON.fullmatch(value) or line & content_words(sentence))
+    }
+    if not said or note.read_in == turn:  # the material is long, so it isn't read again
+        note.can_go_unused &= not said
+        return False
+    note.read_in = turn
+    for read in material():
+        note.values = _unheard(note, read.lower())
+        if said.isdisjoint(note.values):
+            return False
+    return True
 
 
 def _has(text: str, value: str) -> bool:
