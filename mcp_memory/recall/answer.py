@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
@@ -197,8 +196,10 @@ class RecallAnswerer:
         """Rank the passages for a prompt. Earlier showings of a note change its relevance."""
         ranked = await self.searcher.rank(prompt, filters=filters, limit=most, is_prompt=True)
         known = self.uses.outcomes(filters.project)
-        learned = (with_odds(chunk.relevance, odds_of(chunk.passage, known)) for chunk in ranked.passages)
-        passages = (replace(chunk, relevance=one) for chunk, one in zip(ranked.passages, learned, strict=True))
+        passages = (
+            replace(chunk, relevance=with_odds(chunk.relevance, odds_of(chunk.passage, known)))
+            for chunk in ranked.passages
+        )
         return replace(ranked, passages=tuple(passages))
 
     async def notes(
@@ -273,9 +274,9 @@ class RecallAnswerer:
             return None
         # private notes are only for those who ask for them
         wanted = replace(filters, private=self.config.private_marks)
-        find = partial(self.topics.page_about, subject, self.searcher.meaning(query), wanted)
+        given = subject, self.searcher.meaning(query), wanted
         try:
-            return await in_thread(find, deadline_s=TOPIC_S, what="looking for a topic")
+            return await in_thread(self.topics.page_about, *given, deadline_s=TOPIC_S, what="looking for a topic")
         except McpMemoryError as error:  # the passages answer as well
             log.warning("recall: without a topic's page: %s", error.code)
             return None

@@ -78,8 +78,7 @@ class SessionReadings:
                 current = checkpoint
             else:
                 done += await self._read(current, captured, turn)
-            mark = partial(self._finished.mark_handled, current)
-            await in_thread(mark, deadline_s=STEP_S, what="saving how far it is")
+            await in_thread(self._finished.mark_handled, current, deadline_s=STEP_S, what="saving how far it is")
         if not done:
             return None
         about = f"{counted(done['read'], 'session')} read, {counted(done['stored'], 'note')} stored"
@@ -118,8 +117,8 @@ class SessionReadings:
                 stored, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
                 done += Counter(stored=stored, waiting=waiting, unsupported=reading.unsupported)
             fresh_from = asked.messages[-1].offset + 1
-            mark = partial(self._finished.mark_up_to, replace(checkpoint, offset=fresh_from))
-            await in_thread(mark, deadline_s=STEP_S, what="saving how far it is")
+            fresh = replace(checkpoint, offset=fresh_from)
+            await in_thread(self._finished.mark_up_to, fresh, deadline_s=STEP_S, what="saving how far it is")
         if done["read"] and not done["unusable"]:
             await self._session_notes.drop_proposals(captured.session)
         return done
