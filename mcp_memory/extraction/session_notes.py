@@ -145,7 +145,7 @@ class SessionNotes:
                 if note.state in {NoteState.INBOX, NoteState.ACTIVE}:
                     with suppress(McpMemoryError):  # the note was just moved or removed
                         file = self._core.vault.read(note.path)
-                        meta = file.record.meta
+                        meta = frontmatter.parse(file.text).meta
                         score = meta.get("score")
                         at = next((place.rpartition("@")[2] for place in sources_of(file.text)), "")
                         found.append(
