@@ -6,9 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
-from collections.abc import Callable
-from pathlib import Path
 from time import monotonic
 
 from mcp_memory import __version__, errors
@@ -18,7 +15,7 @@ from mcp_memory.errors import Busy, DeadlineExceeded, InvalidInput, McpMemoryErr
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -204,6 +201,8 @@ class ConnectionPool:
     answers."""
 
     def __init__(self, file: Path, credentials: Credentials, reach: Callable[[], object]) -> None:
+        import threading  # 2 ms, which a hook without a pool doesn't wait for
+
         self._file = file
         self._credentials = credentials
         self._reach = reach

@@ -75,18 +75,17 @@ def test_keys_decide_on_a_terminal(place: Place):
         assert old not in place.run("search", "billing gateway").ok().out
 
 
-SAID, COPY, FULLEST = (
-    "From now on the bakery delivers to Malmö on Tuesdays only.", "The bakery delivers to Malmö only on Tuesdays.",
-    "The bakery delivers to Malmö on Tuesdays only. Petra drives the van.",
-)  # fmt: skip
+SAID = "From now on the bakery delivers bread to Malmö on Tuesdays."
+COPY = "On Tuesdays the bakery delivers bread to Malmö."
+FULLEST = f"{SAID} Petra drives the van."
 
 
 def test_doubles_are_merged_with_a_key_or_by_a_script(place: Place):
     with place.started():
         said, copy, fullest = (stored(place, "-k", "fact", text) for text in (SAID, COPY, FULLEST))
-        shown = typed(place, "review", "k")
-        assert f"say the same: keeps {fullest[-6:]}, supersedes" in " ".join(shown.split())
-        assert shown.index(FULLEST) < min(shown.index(SAID), shown.index(COPY)) and "0 items left" in shown
+        shown = " ".join(typed(place, "review", "k").split())
+        assert f"say the same: keeps {fullest[-6:]}, supersedes" in shown
+        assert shown.index(FULLEST) < shown.index(COPY) and "0 items left" in shown
         assert "2 changes undone" in place.run("undo", fullest, "--yes").ok().out
         assert "1 item waiting" in place.run("status").ok().out
         kept = place.run("review", "--keep", said, "--yes").ok().out

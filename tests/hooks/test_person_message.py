@@ -80,8 +80,6 @@ def test_a_daemon_that_answers_says_what_is_wrong_with_the_vault(place: Place):
         place.run("append", "-k", "preference", "The heron likes green frogs.").ok()
         session = Session(place, "s")
         assert told(session, "session-start") == ""
-        use = {"MCP_MEMORY_HOOKS_SHOW_USE": "true"}
-        assert told(session, "session-start", **use) == "Memory: 1 note shown"
         (place.vault / "_inbox").mkdir()
         (place.vault / "_inbox/oil.md").write_text("---\nkind: fact\n---\nThe weir is oiled in May.\n")
         waits = "Memory: 1 item waits for you: mcp-memory review"
