@@ -68,7 +68,7 @@ class FileStat:
     settled: bool = True  # False for a file younger than the clock's grain: read it to be sure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """A reason why a file can't be used as it is, for `status` and `doctor`."""
 
@@ -213,7 +213,7 @@ def is_channel(project: str | None) -> bool:
     return project is not None and project.startswith(CHANNEL)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PrivateMarks:
     """The folders, kinds and tags that make a note private, besides its own mark."""
 
@@ -251,7 +251,7 @@ def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.removesuffix('/')}/")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Filters:
     """The filters of a search, applied inside each retriever, so that k rows come back whenever k match."""
 
@@ -327,7 +327,7 @@ class Passage:
         return NoteId(f"{self.note.path}#{self.chunk.entry}") if self.chunk.entry else self.note.id
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
     """A result of a search."""
 
@@ -349,7 +349,7 @@ class Hit:
     explain: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FilteredOut:
     """A passage that would be among the hits without the filters."""
 
@@ -361,7 +361,7 @@ class FilteredOut:
     filters: tuple[str, ...]  # the filters that its note doesn't pass, by their argument names
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchResult:
     """The hits of a search, best first."""
 
@@ -416,7 +416,7 @@ class Conflict:
         return others.get(path)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SimilarNote:
     """A note or log entry that says nearly the same as a new one, and the beginning of its text."""
 
@@ -424,7 +424,7 @@ class SimilarNote:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Contradicted:
     """A note or log entry that a new statement contradicts: its text, and the reason."""
 
@@ -444,7 +444,7 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Receipt:
     """The answer to an append or an edit; the bytes are on disk, durably, unless the outcome is `UNKNOWN`."""
 

@@ -85,7 +85,7 @@ _GEMINI_SETTINGS: Mapping[str, Any] = {
     "telemetry": {"enabled": False},
 }
 _GEMINI_ACCOUNT = (
-    *("settings.json", ".env", "oauth_creds.json", "google_accounts.json", "gemini-credentials.json"),
+    *(".env", "oauth_creds.json", "google_accounts.json", "gemini-credentials.json"),
     "installation_id",
 )
 
@@ -171,12 +171,16 @@ def _furnish_gemini(folder: Path) -> Mapping[str, str]:
     for name in _GEMINI_ACCOUNT:
         if (theirs / name).exists():
             (home / ".gemini" / name).symlink_to(theirs / name)
-    settings, instructions = home / "settings.json", home / "instructions.md"
-    settings.write_text(json.dumps(_GEMINI_SETTINGS), encoding="utf-8")
+    settings: dict[str, Any] = {}
+    with suppress(OSError, ValueError, TypeError):  # Gemini CLI runs without them
+        given = json.loads((theirs / "settings.json").read_text(encoding="utf-8"))
+        settings = {name: given[name] for name in ("model", "security") if name in given}
+    # Not as system settings: Gemini CLI 0.61 skips these unless root owns the file and all folders above it.
+    (home / ".gemini" / "settings.json").write_text(json.dumps({**settings, **_GEMINI_SETTINGS}), encoding="utf-8")
+    instructions = home / "instructions.md"
     instructions.write_text(INSTRUCTIONS, encoding="utf-8")
     return {
         "GEMINI_CLI_HOME": str(home),
-        "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(settings),
         "GEMINI_SYSTEM_MD": str(instructions),
         "NO_COLOR": "1",
     }
