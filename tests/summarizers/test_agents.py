@@ -153,15 +153,14 @@ def test_gemini_cli_has_a_home_of_its_own_with_the_login(ask: Ask, home: Path) -
     theirs.mkdir()
     for name in ("settings.json", "oauth_creds.json", "GEMINI.md", "projects.json"):
         (theirs / name).write_text("{}")
+    theirs.joinpath("settings.json").write_text('{"model": {"name": "flash"}, "mcpServers": {"memory": {}}}')
     seen = ask("gemini")
     inside, environ = seen["inside"], seen["environ"]
-    assert [name for name, text in inside.items() if text is True] == [
-        "home/.gemini/oauth_creds.json",
-        "home/.gemini/settings.json",
-    ]
+    assert [name for name, text in inside.items() if text is True] == ["home/.gemini/oauth_creds.json"]
     assert environ["GEMINI_CLI_HOME"] == f"{seen['cwd']}/home" and environ["HOME"] == str(home)
-    settings = json.loads(inside["home/settings.json"])
+    settings = json.loads(inside["home/.gemini/settings.json"])
     assert settings["tools"]["core"] == ["enter_plan_mode"] and settings["hooksConfig"] == {"enabled": False}
+    assert settings["model"] == {"name": "flash"} and "mcpServers" not in settings
     assert sorted(path.name for path in theirs.iterdir()) == [
         *("GEMINI.md", "oauth_creds.json", "projects.json", "settings.json")
     ]
