@@ -1,4 +1,4 @@
-"""Decides whether two notes are doubles, so that one of them may go without a loss. Pure."""
+"""Decides whether two notes say the same, so that you lose nothing if you keep the fuller note. Pure."""
 
 from mcp_memory.comparison.comparison import Closeness, Comparison
 from mcp_memory.comparison.other_value import NoteText
@@ -34,13 +34,13 @@ def said_in(text: str) -> list[str]:
 def _words(sentence: str) -> list[str]:
     begun = sentence[:1].lower() + sentence[1:].replace("?", " ? ")
     bare = [word.lstrip(_QUOTES).rstrip(_QUOTES + _ENDS) for word in begun.split()]
-    return [fold(word) for word in bare if word and word not in FILLERS]  # `LA` and `vault A` are no articles
+    return [fold(word) for word in bare if word and word not in FILLERS]  # `LA` and `vault A` aren't articles
 
 
 def _is_rearranged(one: str, other: str) -> bool:
-    """Return whether two sentences have the same words in the same order, except for one part that may have moved,
-    which separates three pairs of neighbors; two parts that change places separate four. Beside `only` or `not`,
-    nothing may have moved."""
+    """Return whether two sentences have the same words in the same order, except for a part that moved. That separates
+    three pairs of neighbors; two parts that change places separate four. Beside `only` or `not`, nothing may have
+    moved."""
     words, others = _words(one), _words(other)
     most = 0 if LIMITS.search(one) or denies(one) else 3
     pairs, neighbors = (runs(["", *found, ""], 2) for found in (words, others))

@@ -69,7 +69,7 @@ class ConflictReview:
             raise NotFound(f"no open conflict {missing[0][:100]}", hint="mcp-memory review lists them")
         decided = [known[item] for item in request.items]
         if choice == KEEP and any(kept not in [one.id for one in notes] for _, notes in decided):
-            raise InvalidInput("keep needs a note of the conflict", hint="pass the id of one of its notes")
+            raise InvalidInput("keep needs a note of the conflict", hint="pass the id of a note in it")
         with acting(replace(_PERSON, run=f"{DECISION}-{ULID()}")):
             for _, notes in decided:
                 retired = [partial(self._retire, one, kept) for one in notes if one.id != kept]

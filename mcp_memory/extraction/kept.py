@@ -44,8 +44,8 @@ def kept(
 
 
 def is_same_duty(said: str, stored: str) -> bool:
-    """Return whether a stored text has the duty that was said, still open, and nothing else but a day. One of them may
-    lack the verb."""
+    """Return whether a stored text has the duty that was said, still open, and nothing else but a day. Either text
+    may lack the verb."""
     if "?" in stored or any(_cues()[name].search(lowered(stored)) for name in ("done", "tick")):
         return False
     words, others = _duty(said), _duty(stored)
@@ -60,7 +60,7 @@ def _duty(text: str) -> Set[str]:
 
 
 def _is_same_promise(one: NoteRecord, other: NoteRecord) -> bool:
-    """Return whether two promises have the same day, and one of them adds nothing to the other."""
+    """Return whether two promises have the same day, and the shorter promise adds nothing to the longer."""
     words, others = sorted((_duty(one.title), _duty(other.title)), key=len)
     is_within = all(_shared({word}, others) or _shared(others, {word}) for word in words) and len(words) >= SHARED
     return one.id == other.id or (is_within and str(one.meta.get("due"))[:10] == str(other.meta.get("due"))[:10])

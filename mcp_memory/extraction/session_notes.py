@@ -183,9 +183,9 @@ def is_known_from(near: NearPassage, candidate: Candidate) -> bool:
 
 
 def find_same(copy: NoteFile, near: Iterable[NearPassage], stored: Sequence[str]) -> NoteRecord | None:
-    """Return a note that says the same as an extracted note; a log entry isn't enough. A duty is the same in the
-    agent's note for the same day, at no other time, or if `stored`, the texts that the agent has just stored, has it
-    without a day. A note that forbids something always stays."""
+    """Return a note that says the same as an extracted note; a log entry isn't enough. A note has
+    the same duty if it is for the same day and not for another time. `stored`: the texts that the agent has just
+    stored, whose duties may lack the day. A note that forbids something always stays."""
     text, due = copy.body.partition("\n\n> ")[0].strip(), str(copy.record.meta.get("due", ""))
     for one in near if not denies(text) else ():
         note, known = one.passage.note, one.passage.chunk.text.strip()

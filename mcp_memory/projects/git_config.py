@@ -1,5 +1,5 @@
-"""Reads the remotes of a repository from its configuration file, which is faster than asking git, and brings their
-URLs into one form, so that two clones of one repository have the same."""
+"""Reads the remotes of a repository from its configuration file, which is faster than asking git. Their URLs are
+brought into the same form for all clones."""
 
 import os
 import re

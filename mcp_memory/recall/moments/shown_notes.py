@@ -1,9 +1,9 @@
 """Judge after each turn whether the agent used the notes that it got unasked.
 
-A note is used if the agent recalls it, or if a value of it (a number, name, path or command) that the session hadn't
-said before occurs in the agent's answer or calls, in that turn or the next. It goes unused only if its use could have
-been seen: not without such a value, not at a session's start, and only if it is a fact (see `may_go_unused`). In doubt
-it is neither used nor unused."""
+A note is used if the agent recalls it, or repeats a value of it (a number, name, path or command) in an answer or a
+call, in that turn or the next. The session mustn't have said the value before. A note goes unused only if its use could
+have been seen: not without such a value, not at a session's start, and only if it is a fact (see `may_go_unused`). In
+doubt it is neither used nor unused."""
 
 import re
 import threading
@@ -35,7 +35,7 @@ MOST_HEARD, MOST_CHARS, MOST_NOTE_CHARS = 500, 50_000, 2000
 """The most messages of a session that are compared, the latest, and the most characters of a message and a note."""
 
 MOST_BYTES = 3_000_000
-"""The longest transcript in which is looked up what the agent has read: some 400 ms."""
+"""The longest transcript that is searched for what the agent has read, which takes some 400 ms."""
 
 TURNS = 2
 """The turns in which a note counts as used; an agent may act only after a question."""
@@ -50,13 +50,14 @@ _COMMON = re.compile(r"\d{1,2}|[A-Z]+|[A-Z][a-z]+")
 _CORRECTS, _DOUBTED, _OBLIGES = (re.compile(WORDS[name], re.I | re.M) for name in ("correcting", "doubted", "obliging"))
 
 _Change = tuple[NoteId, str | None, ShowingOutcome]
-"""What is to be added to the counts of a note in a project."""
+"""An amount to add to the counts of a note in a project."""
 
 
 @dataclass
 class _ShownNote:
-    """`values`: the values that only this note can have told the agent so far, with the other words of their lines;
-    `used_in`, `read_in`: the turns, or 0, in which it was used, and what the agent had read was looked up."""
+    """A passage that a session got. `values`: those that the agent has from nowhere else, with the other words of their
+    lines. `used_in`: the turn in which it was used, or 0. `read_in`: the turn in which the transcript was searched, or
+    0."""
 
     passage: Passage
     can_go_unused: bool = False
@@ -212,8 +213,8 @@ def _values(text: str) -> Iterator[str]:
 
 
 def _is_used(note: _ShownNote, text: str, turn: int, material: Callable[[], Iterable[str]]) -> bool:
-    """Return whether the agent names the note or has one of its values that isn't in the `material` that it has read. A
-    common value must be beside another word of its line."""
+    """Return whether the agent names the note or a value of it, which isn't in the `material` that the agent has read.
+    A common value must be beside another word of its line."""
     passage = note.passage
     if passage.note.path in text or ((name := shortened(passage.shown_id)) and name in text):
         return True
