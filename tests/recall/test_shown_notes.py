@@ -278,6 +278,7 @@ async def test_a_start_shows_what_is_really_used_first(world: World) -> None:
     async with desk_in(world) as desk:
         for rule in rules:
             await desk.engine.append(rule, kind="workflow")
+        await embedded(desk.engine)
         for rule, name in zip(rules, ("billing", "search"), strict=True):
             for n in range(2 if name == "search" else 1):  # the one is shown more often, the other is used
                 answer = "--billing-first" if name == "billing" else "Done."
