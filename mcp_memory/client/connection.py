@@ -220,13 +220,13 @@ class ConnectionPool:
                     return channel
                 channel.close()
         try:
-            return self.found()
+            return self._found()
         except NotRunning:
             with self._reaching:  # one thread starts a daemon, the others use it
                 self._reach()
-        return self.found()
+        return self._found()
 
-    def found(self) -> HttpConnection:
+    def _found(self) -> HttpConnection:
         """Return a new connection without starting a daemon. Raises NotRunning, also if the daemon must be replaced by
         a newer version."""
         address = Address.read(self._file)

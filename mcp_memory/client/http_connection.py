@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from time import monotonic
 
 Peer = str | tuple[str, int]
@@ -67,8 +67,7 @@ class HttpConnection:
         return status, self.body(answered, until)
 
     def ask(self, method: str, target: str, headers: Headers, body: bytes, until: float) -> tuple[int, Headers]:
-        """Send a request, and return the status and headers of the answer. The caller must read its body with `body` or
-        `events`."""
+        """Send a request, and return the status and headers of the answer. The caller must read its `body`."""
         lines = [f"{method} {target} HTTP/1.1", f"Host: {self._host}", f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         try:
@@ -83,34 +82,8 @@ class HttpConnection:
         return int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
 
     def body(self, headers: Headers, until: float) -> bytes:
-        """Read the whole body."""
-        if not _is_chunked(headers):
-            return self._take(int(headers.get("content-length", -1)), until)
-        body = bytearray()
-        while part := self._chunk(until):
-            body += part
-            if len(body) > MAX_ANSWER_BYTES:
-                raise ValueError("the answer is too long")
-        return bytes(body)
-
-    def events(self, headers: Headers, silence_s: float) -> Iterator[bytes]:
-        """Yield the data of each server-sent event as it comes. Each part that comes restarts the deadline."""
-        if not _is_chunked(headers):
-            raise ValueError("a stream of events has no length")
-        pending = b""
-        while part := self._chunk(monotonic() + silence_s):
-            *whole, pending = (pending + part).replace(b"\r\n", b"\n").split(b"\n\n")
-            for event in whole:
-                lines = [line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:")]
-                if lines:
-                    yield b"\n".join(lines)
-
-    def _chunk(self, until: float) -> bytes:
-        """Read one chunk, which is empty at the end of the body."""
-        size = int(self._through(b"\r\n", until).partition(b";")[0], 16)
-        chunk = self._take(size, until)
-        self._through(b"\r\n", until)
-        return chunk
+        """Read the whole body of the answer with these headers."""
+        return self._take(int(headers.get("content-length", -1)), until)
 
     def _through(self, mark: bytes, until: float) -> bytes:
         """Read up to the mark, and return the bytes before it."""
@@ -152,7 +125,3 @@ def _family(peer: Peer) -> int:
     if isinstance(peer, str):
         return socket.AF_UNIX
     return socket.AF_INET6 if ":" in peer[0] else socket.AF_INET
-
-
-def _is_chunked(headers: Headers) -> bool:
-    return headers.get("transfer-encoding", "").lower() == "chunked"

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple, cast
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.tool_names import RECALL, SEARCH
 
-LISTEN = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 READS = frozenset({SEARCH, RECALL})
 """The tools that change nothing. All methods but `tools/call` change nothing either."""

@@ -1,23 +1,18 @@
 """Forwards a stdio client's JSON-RPC lines to the daemon over streamable HTTP, and writes the daemon's answers back.
 
 The daemon keeps no sessions (see `server.app`). Only the protocol version outlasts a handshake, so a restarted daemon
-continues where the last daemon ended. The daemon asks a client nothing; all that it sends unasked belongs to a
-`subscriptions/listen`.
+continues where the last daemon ended. The daemon asks a client nothing, and sends nothing unasked.
 """
 
-import json
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any
 
 from mcp_memory.client.connection import MCP, ConnectionPool
 from mcp_memory.client.http_connection import Headers, HttpConnection
 from mcp_memory.client.messages import (
-    ACKNOWLEDGED,
     CANCELLED,
-    LISTEN,
     Id,
     RpcMessage,
     UnreadableMessage,
@@ -27,7 +22,7 @@ from mcp_memory.client.messages import (
     negotiated_in,
     read,
 )
-from mcp_memory.errors import Busy, DeadlineExceeded, McpMemoryError, NotRunning
+from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotRunning
 
 CALL_S = 55.0
 """The time limit of one call. Most clients give up after 60 s with an error that doesn't help."""
@@ -35,23 +30,7 @@ CALL_S = 55.0
 MOST_CALLS = 64
 """The most calls at once; further lines wait."""
 
-LISTEN_ANSWER_S = 30.0
-"""How long the daemon may take to accept or refuse a subscription."""
-
-SILENCE_S = 60.0
-"""How long a stream may be silent. The daemon sends something every 15 s, so a longer silence means that it hangs."""
-
-RETRY_S = 1.0
-"""The time between two attempts to find a daemon. A subscription starts no daemon, because you may have stopped it on
-purpose."""
-
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-
-CHANGES = {
-    "toolsListChanged": "notifications/tools/list_changed",
-    "promptsListChanged": "notifications/prompts/list_changed",
-    "resourcesListChanged": "notifications/resources/list_changed",
-}
 
 
 class DaemonLost(NotRunning):
@@ -75,8 +54,6 @@ class PendingCall:
         self.message = message
         self.cancelled = threading.Event()
         self.over = threading.Event()
-        self.acknowledged = False
-        """Whether the daemon has accepted this subscription once."""
         self._channel: HttpConnection | None = None
         self._changing = threading.Lock()
 
@@ -137,28 +114,25 @@ class StdioProxy:
         call = PendingCall(message)
         if message.id is not None:
             self._pending[message.id] = call
-        if message.method != LISTEN:
-            self._room.acquire()
+        self._room.acquire()
         threading.Thread(target=self._answer, args=(call,), daemon=True).start()
 
     def finish(self, within_s: float) -> None:
-        """Wait until all calls except subscriptions are answered, for at most `within_s`."""
+        """Wait until all calls are answered, for at most `within_s`."""
         until = monotonic() + within_s
         for call in list(self._pending.values()):
-            if call.message.method != LISTEN:
-                call.over.wait(max(0.0, until - monotonic()))
+            call.over.wait(max(0.0, until - monotonic()))
 
     def _answer(self, call: PendingCall) -> None:
         try:
-            answer = self._subscribe(call) if call.message.method == LISTEN else self._ask(call)
+            answer = self._ask(call)
         except CallCancelled:
             answer = None
         except McpMemoryError as error:
             answer = failure(call.message, error)
         except Exception as error:  # otherwise the client would wait for ever
             answer = failure(call.message, OutputBroken(f"a bug of mcp-memory stdio: {type(error).__name__}"))
-        if call.message.method != LISTEN:
-            self._room.release()
+        self._room.release()
         number = call.message.id
         if number is not None:
             if answer and not call.cancelled.is_set():
@@ -198,55 +172,5 @@ class StdioProxy:
             self._negotiated = negotiated_in(answer)
         return answer
 
-    def _subscribe(self, call: PendingCall) -> bytes:
-        """Write what the daemon sends, across its restarts, until it refuses; return its refusal. Raises CallCancelled;
-        also raises NotRunning and DeadlineExceeded until the daemon has accepted once."""
-        refusal = self._listen(call, self._channels.acquire())
-        while refusal is None:
-            if call.cancelled.wait(RETRY_S):
-                raise CallCancelled
-            try:
-                refusal = self._listen(call, self._channels.found())
-            except (NotRunning, Busy, DeadlineExceeded):
-                continue
-        return refusal
-
-    def _listen(self, call: PendingCall, channel: HttpConnection) -> bytes | None:
-        """Read one stream to its end. Return a refusal, or None if the daemon had accepted and the stream can be opened
-        again."""
-        message = call.message
-        try:
-            with call.on(channel), channel:
-                until = monotonic() + LISTEN_ANSWER_S
-                status, headers = channel.ask("POST", MCP, self._headers_of(call), message.line, until)
-                if not headers.get("content-type", "").startswith("text/event-stream"):
-                    return answer_from(message, status, channel.body(headers, until))
-                for event in channel.events(headers, SILENCE_S):
-                    notification: dict[str, Any] = json.loads(event)
-                    if "method" not in notification:
-                        return None if call.acknowledged and "result" in notification else event
-                    for line in _lines_for(call, event, notification):
-                        self._write(line)
-        except (OSError, ValueError) as error:
-            if not call.acknowledged:
-                raise NotRunning("the memory daemon ended", hint="listen again") from error
-        return None
-
     def _headers_of(self, call: PendingCall) -> Headers:
         return {**JSON, **self._headers(), **headers_of(call.message, self._negotiated)}
-
-
-def _lines_for(call: PendingCall, event: bytes, notification: dict[str, Any]) -> Iterator[bytes]:
-    """Yield the event itself. In place of a repeated acknowledgement, yield that anything subscribed to may have
-    changed."""
-    if notification["method"] != ACKNOWLEDGED or not call.acknowledged:
-        call.acknowledged |= notification["method"] == ACKNOWLEDGED
-        yield event
-        return
-    params = notification["params"]
-    meta, wanted = {"_meta": params["_meta"]}, params["notifications"]
-    changed = [(method, meta) for kind, method in CHANGES.items() if wanted.get(kind)]
-    uris = wanted.get("resourceSubscriptions") or ()
-    changed += [("notifications/resources/updated", {"uri": uri, **meta}) for uri in uris]
-    for method, about in changed:
-        yield json.dumps({"jsonrpc": "2.0", "method": method, "params": about}).encode("ascii")

@@ -100,7 +100,6 @@ async def _serve(
     from mcp_memory.runtime.threads import in_thread
     from mcp_memory.server.app import asgi_app, build_server, preload
     from mcp_memory.server.http_guard import HttpGuardConfig
-    from mcp_memory.server.subscriptions import Subscriptions
 
     class Server(uvicorn.Server):
         """A server without signal handlers: uvicorn would raise our signals again and turn a clean end into a killed
@@ -127,7 +126,6 @@ async def _serve(
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             connections.draining = True
-            live.close()
             await super().shutdown(sockets)
 
     ending = anyio.Event()
@@ -156,8 +154,6 @@ async def _serve(
             hooks=settings.hooks,
             hooks_log=settings.state.hooks,
         )
-        live = Subscriptions(engine)
-        live.serve(mcp)
         server = Server(
             uvicorn.Config(
                 asgi_app(mcp, gate, credentials, most),
@@ -197,7 +193,6 @@ async def _serve(
             tasks.start_soon(leave_to_successor)
             tasks.start_soon(make_ready)
             tasks.start_soon(_stay_small)
-            tasks.start_soon(live.run)
             await server.serve(sockets=[listening])
             tasks.cancel_scope.cancel()
 

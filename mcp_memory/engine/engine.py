@@ -1,7 +1,7 @@
 """The only way into the rooms below, for the server, the command line and the library. Opening it runs its tasks, and
 closes everything in the right order."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -29,7 +29,7 @@ from mcp_memory.engine.handlers import (
     vault_handlers,
 )
 from mcp_memory.errors import IndexReplaced, InvalidInput, McpMemoryError
-from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem
+from mcp_memory.models import NoteRecord, Problem
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.config import SHIPPED_KINDS
@@ -105,17 +105,6 @@ class Engine:
     def is_private(self, note: NoteRecord) -> bool:
         """Return whether lists that nobody asked for must not name the note."""
         return self._core.config.recall.private_marks.cover(note)
-
-    async def ids_at(self, paths: Sequence[NotePath]) -> list[NoteId]:
-        """Return the ids of these notes, without notes that the index doesn't have."""
-        index = self._core.index
-        return await in_thread(
-            lambda: [note.id for path in paths if (note := index.note(path))], deadline_s=10, what="looking up notes"
-        )
-
-    def subscribe(self, listener: Callable[[Sequence[NotePath]], None]) -> None:
-        """Call `listener` with the paths of notes whenever the index has changed."""
-        self._core.indexing.writer.listeners.append(listener)
 
     def wake_model(self) -> None:
         """Load the model again if it was unloaded while idle."""

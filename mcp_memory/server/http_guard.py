@@ -9,7 +9,6 @@ connections are reserved for them and for hooks: see `daemon.connections`.
 import json
 import logging
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -32,9 +31,6 @@ reason."""
 RESERVED = "reserved"
 """A key in a request's state: the request came on one of the reserved connections."""
 
-LISTEN = b"subscriptions/listen"
-"""A value of the header Mcp-Method, which the MCP library compares with the body."""
-
 log = logging.getLogger(__name__)
 
 
@@ -43,7 +39,6 @@ class _Share:
     """The pending requests of one client."""
 
     requests: int = 0
-    streams: int = 0
     turns: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(AT_ONCE))
 
 
@@ -52,11 +47,10 @@ class Shares:
     use up."""
 
     def __init__(self, app: ASGIApp, credentials: Credentials, connections: int) -> None:
-        """Limit a client to a quarter of these connections, and its streams to half of that."""
+        """Limit a client to a quarter of these connections."""
         self._app = app
         self._credentials = credentials
         self._most_requests = max(2, connections // 4)
-        self._most_streams = self._most_requests // 2
         self._shares: dict[tuple[str, bool], _Share] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,8 +66,7 @@ class Shares:
             await refuse(send, 503, "the daemon is busy: all connections are in use; try again", Busy.code)
             return
         share = self._shares.setdefault((client, is_hook), _Share())
-        is_stream = headers.get(b"mcp-method") == [LISTEN]
-        if share.requests >= self._most_requests or (is_stream and share.streams >= self._most_streams):
+        if share.requests >= self._most_requests:
             log.warning("%s has %d pending requests: one more was refused", client or "nobody", share.requests)
             await swallow(receive, SWALLOWED_BYTES)
             await refuse(
@@ -84,13 +77,11 @@ class Shares:
             )
             return
         share.requests += 1
-        share.streams += is_stream
         try:
-            async with nullcontext() if is_stream else share.turns:  # a stream waits most of the time
+            async with share.turns:
                 await self._app(scope, receive, send)
         finally:
             share.requests -= 1
-            share.streams -= is_stream
 
     def _client_of(self, headers: dict[bytes, list[bytes]]) -> str:
         """Return the client's name; empty for a request without a valid token, which is refused later."""

@@ -9,8 +9,9 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 
+from tests.client.shim import HELLO
 from tests.daemon.place import Place, Running
-from tests.daemon.wire import SESSIONLESS, Wire
+from tests.daemon.wire import HANDSHAKE, SESSIONLESS, Wire
 
 ENDING = "Q7Q7Q7"
 
@@ -34,6 +35,17 @@ def test_lists_hold_for_a_while_and_notes_do_not(wire: Wire, daemon: Running):
             assert (result["ttlMs"], result["cacheScope"]) == (600_000, "private")
             assert "ttlMs" not in wire.rpc(method).json["result"]
         assert not newer.rpc("resources/read", {"uri": "memory://status"}).json["result"].get("ttlMs")
+
+
+def test_no_answer_begins_a_session_or_a_stream(wire: Wire, daemon: Running):
+    """Otherwise `mcp-memory stdio` would have to open it again with each new daemon."""
+    answer = wire.rpc("initialize", HELLO)
+    assert answer.json["result"]["serverInfo"]["name"] == "mcp-memory"
+    assert "mcp-session-id" not in answer.headers
+    assert wire.send("GET", "/mcp", MCP_Protocol_Version=HANDSHAKE).status == 405
+    with Wire(daemon, era=SESSIONLESS) as newer:
+        listened = newer.rpc("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["memory://tree"]}})
+        assert listened.json["error"]["code"] == -32601
 
 
 def test_people_see_titles_and_an_icon(both: Wire):

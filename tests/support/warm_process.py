@@ -40,7 +40,7 @@ READ_AT_START = ("PYTHON", "LANG", "LC_", "TZ", "LD_")
 
 IMPORTED = (
     "mcp_memory.engine.engine", "mcp_memory.daemon.connections", "mcp_memory.daemon.runtime_files",
-    "mcp_memory.server.app", "mcp_memory.server.subscriptions", "anyio._backends._asyncio",
+    "mcp_memory.server.app", "anyio._backends._asyncio",
     "uvicorn.lifespan.on", "uvicorn.loops.auto", "key_value.aio.adapters.pydantic", "key_value.aio.stores.memory",
     "mcp_memory.cli.clients.proxies", "mcp_memory.cli.clients.client_status",
     *(f"mcp_memory.cli.{command.partition(':')[0]}" for command in COMMANDS.values()),
