@@ -54,6 +54,19 @@ async def test_the_model_is_shown_the_session_and_no_secret(sessions: Sessions):
     assert TOKEN not in asked and "drunk" not in asked and "nobody's" not in asked
 
 
+async def test_the_model_is_shown_whole_statements_and_open_duties(sessions: Sessions):
+    told = "Customs forms are printed twice.\n\n> legal told me it has to be 180 days, not 90. make it that."
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            await engine.append(told, kind="fact", project="app")
+            duty = await engine.append("Water Bo's plants.", kind="commitment", due="2026-11-27", project="app")
+            await engine.append("Sweep the yard.", kind="commitment", due="2026-11-27", project="blog")
+            await finish(sessions, engine)
+            asked = model.asked
+    assert ": Customs forms are printed twice." in asked and ": > legal told me" not in asked
+    assert f"{duty.id[-6:]} · 2026-11-22 · commitment · app: Water Bo's plants." in asked and "yard" not in asked
+
+
 @pytest.mark.parametrize(
     "changes",
     [

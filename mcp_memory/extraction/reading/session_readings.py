@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from mcp_memory.extraction.reading.reading_prompt import ReadingPrompt, ShownNot
 from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.session_notes import SessionNotes
 from mcp_memory.jobs.job import Every, JobReport, JobTurn
-from mcp_memory.models import NO_PROJECT, Filters, NoteId, NoteState, is_channel
+from mcp_memory.models import NO_PROJECT, Filters, NoteId, NoteState, Passage, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NearPassage
 from mcp_memory.summarizers.base import Summarizer
@@ -31,8 +32,8 @@ from mcp_memory.vault.succession.entry_marks import admits, note_of
 
 MOST_SESSIONS = 20
 """The most sessions of a single run; the rest follow in the next run."""
-MOST_NOTES, NEAR_EACH = 40, 6
-"""The most notes shown with a session, and the most that are near one message of the person."""
+MOST_NOTES, NEAR_EACH, MOST_DUTIES = 40, 6, 10
+"""The most notes shown with a session, the most that are near one message of the person, and the most commitments."""
 BEFORE = 4
 """The messages shown again of a session that went on after it was read."""
 LOOK_S, POLL_S = 300.0, 0.05
@@ -171,7 +172,7 @@ class SessionReadings:
         made = {note.id: note for note in await self._session_notes.extracted(captured.session)}
         shown = await in_thread(lambda: self._shown(list(made), wanted), deadline_s=STEP_S, what="looking at notes")
         nearness: dict[str, float] = {}
-        found: dict[str, ShownNote] = {}
+        found: dict[NoteId, Passage] = {}
         for message in captured.messages:
             near = await self._near(message, wanted) if message.role is Role.USER else []
             for one in near:
@@ -179,18 +180,36 @@ class SessionReadings:
                 if note.id in made or (note.date is not None and note.date > last):
                     continue
                 nearness[note_id] = max(nearness.get(note_id, 0.0), one.cosine)
-                found[note_id] = ShownNote(note_id, note.day or "", note.kind, note.project, one.passage.chunk.text)
-        nearest = sorted(found.values(), key=lambda note: -nearness[note.id])[:MOST_NOTES]
+                found[note_id] = one.passage
+        nearest = sorted(found, key=lambda note_id: -nearness[note_id])[:MOST_NOTES]
+        others = await in_thread(
+            lambda: self._duties(wanted, last) | {name: self._whole(found[name]) for name in nearest},
+            deadline_s=STEP_S,
+            what="looking at notes",
+        )
         own: list[ShownNote] = []
         for note in made.values():
             state = "waits" if note.state is NoteState.INBOX else "stored"
             own.append(ShownNote(note.id, f"{last:%Y-%m-%d}", state, None, note.text, is_made_here=True))
-        return [*(note for note in own if note.id in shown), *nearest]
+        return [*(note for note in own if note.id in shown), *others.values()]
 
     async def _near(self, message: TranscriptMessage, wanted: Filters) -> list[NearPassage]:
         near = await self._core.search.near_notes.nearest(message.turn.text, project=wanted.project)
         told = [one for one in near if one.passage.note.state is NoteState.ACTIVE and admits(wanted, one.passage)]
         return sorted(told, key=lambda one: -one.cosine)[:NEAR_EACH]
+
+    def _whole(self, passage: Passage) -> ShownNote:
+        """Return the note of a passage with its statement, which only the first passage has."""
+        first = [passage] if passage.note.is_log else self._core.index.passages(passage.note.path)[:1]
+        note, text = note_of(passage), (first or [passage])[0].chunk.text
+        return ShownNote(passage.shown_id, note.day or "", note.kind, note.project, text)
+
+    def _duties(self, wanted: Filters, last: datetime) -> dict[NoteId, ShownNote]:
+        """Return the open commitments that the session may have met, though it needn't have named them."""
+        open_ones = self._core.index.notes(replace(wanted, due=True), limit=MOST_DUTIES)
+        known = (note for note in open_ones if note.date is None or note.date <= last)
+        passages = (passage for note in known for passage in self._core.index.passages(note.path)[:1])
+        return {passage.shown_id: self._whole(passage) for passage in passages}
 
     def _shown(self, ids: Sequence[NoteId], wanted: Filters) -> set[NoteId]:
         """Return the session's notes that aren't private."""
