@@ -129,6 +129,14 @@ async def test_a_rule_stands_once_and_a_long_one_is_cut_to_its_sentence(world: W
     assert told.count("Reminders") == 1 and rule in told and "for a long time" not in told
 
 
+async def test_a_line_leaves_the_reason_to_the_note(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append("Never drop columns, because Bo reads them; adding is fine.", kind="decision")
+        await engine.append("Wir nehmen immer PDF, weil Word die Tabellen zerreißt. Nie CSV.", kind="preference")
+        told = await begun(engine)
+    assert "Never drop columns; adding is fine." in told and "Wir nehmen immer PDF. Nie CSV." in told
+
+
 DEPLOY = "Never deploy the shop to production on Fridays."
 USERS = "Never delete rows of the users table in production."
 

@@ -10,7 +10,7 @@ from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.models import NoteId, NoteRecord
 from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.text.language.denials import ADVISES_AGAINST, FORBIDS
-from mcp_memory.text.language.sentences import sentences, statement_of
+from mcp_memory.text.language.sentences import sentences, statement_of, without_reasons
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_tables import has_cue
 from mcp_memory.usage.note_use import NoteUse
@@ -20,7 +20,7 @@ LASTING = frozenset({PREFERENCE, DECISION, "lesson", "workflow", "fact", "note"}
 """The kinds of notes that may last."""
 
 LINE_CHARS = 220
-"""The longest line. A longer statement is cut to its sentence with the rule."""
+"""The longest line, without reasons. A longer statement is cut to its sentence with the rule."""
 
 FEWEST_WORDS = 3
 
@@ -65,6 +65,7 @@ def is_rule(text: str) -> bool:
 
 def _line(note: NoteRecord, statement: str) -> tuple[int, str] | None:
     """Return the rank of a note and its line; None for a note that no start shows."""
+    statement = without_reasons(statement)
     found = [statement] if len(statement) <= LINE_CHARS else [sentence.text for sentence in sentences(statement)]
     whole = [line for line in found if len(line) <= LINE_CHARS and is_whole(line)]
     if note.kind == PREFERENCE:

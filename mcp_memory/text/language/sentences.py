@@ -17,6 +17,12 @@ _REASON = re.compile(
 )
 """Matches the start of a clause that gives a reason or a consequence."""
 
+_BECAUSE = re.compile(
+    r"(?:,? (?:because|weil|parce qu[e’']|puisqu[e’']|porque|ya que|puesto que)|, (?:car|denn))\b"
+    r"[^;`\"]*?(?P<end>;|[.!?]?$)"
+)
+"""Matches a clause with a reason up to the end of the sentence or a semicolon."""
+
 _MARKED = re.compile(
     r"(?:fix|decision|decided|rule|answer|solution|l(?:ö|oe)sung|entscheidung|open question|offene frage|todo)"
     r"(?: \([^()]{1,80}\))?: +(?=\S)",
@@ -89,6 +95,11 @@ def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
         text = next((text[:end] for end in outside if len(text[:end].split()) >= LEAST_WORDS), text)
     text = capitalized(text)
     return text if text.rstrip('`"”’)*_').endswith((".", "!", "?", "…", ":", "。", "！", "？")) else f"{text}."
+
+
+def without_reasons(statement: str) -> str:
+    """Return a statement on one line without its clauses that begin with `because`."""
+    return " ".join(_BECAUSE.sub(lambda found: found["end"], sentence) for sentence in _split(statement))
 
 
 def capitalized(text: str) -> str:
