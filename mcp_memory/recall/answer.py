@@ -11,7 +11,7 @@ from mcp_memory.models import Filters, NoteId, NotePath, Passage
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, render, with_notice
 from mcp_memory.recall.current_values import CurrentValues
-from mcp_memory.recall.cutoff import PromptBars, for_question, told_once, with_foreign
+from mcp_memory.recall.cutoff import PromptBars, for_question, likely_and_unsure, told_once, with_foreign
 from mcp_memory.recall.moments.follow_ups import with_answer
 from mcp_memory.recall.moments.shown_notes import odds_of
 from mcp_memory.recall.note_reader import NoteReader
@@ -58,7 +58,7 @@ class RecalledText:
     degraded: str | None = None
     confidence: float | None = None  # the confidence of a question's answer
     chunks: Sequence[RankedChunk] = ()  # the passages with their scores
-    unsure: tuple[Passage, ...] = ()  # passages that perhaps help with a prompt, if none probably does
+    unsure: tuple[Passage, ...] = ()  # passages that perhaps help with a prompt
     wanted: bool = False  # whether a prompt probably wants memory that has nothing for it
 
     @property
@@ -118,24 +118,23 @@ class RecallAnswerer:
             given = self.index, filters, self.clock(), self.vault.layout.tz
             if due := await in_thread(commitments, *given, deadline_s=LOOK_S, what="looking for commitments"):
                 return self.due(budget_tokens, map(due_line, due), COMMITMENTS_TITLE)
-        likely = 0.0
+        pointed: list[RankedChunk] = []
         if is_prompt:
-            ranked, chosen = await self._fit_for_prompt(query, answered, filters, most, phase, known)
-            likely = LIKELY if ranked.signs.wanting is not None else 0.0  # without vectors, relevance is only an order
-            chosen = [chunk for chunk in chosen if chunk.relevance >= likely] or chosen
+            ranked, fit = await self._fit_for_prompt(query, answered, filters, most, phase, known)
+            chosen, pointed = likely_and_unsure(ranked, fit, known)
         else:
             ranked = await self.searcher.rank(query, filters=filters, limit=most)
             chosen = for_question(ranked.passages, phase, is_weak=self.searcher.is_weak(ranked))
-        relevant = [chunk.passage for chunk in chosen]
         notices = [*remarks, *([f"{NOTE}{ranked.degraded}."] if ranked.degraded else [])]
         frame = self._frame("memory", budget_tokens, notices)
-        if is_prompt and not relevant:
+        if is_prompt and not chosen and not pointed:
             wanted = (ranked.signs.wanting or 0) > 0  # more likely than not
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, wanted=wanted)
-        relevant = await self.current.replace_older(relevant, filters, query)
-        if relevant and not any(chunk.relevance >= likely for chunk in chosen):
-            unsure = tuple(passage for passage in relevant if known is None or not known(passage))
-            return RecalledText(frame, BudgetedText(()), (), ranked.degraded, ranked.confidence, chosen, unsure)
+        unsure = await self._now(pointed, filters, query)
+        unsure = tuple(passage for passage in unsure if known is None or not known(passage))
+        if is_prompt and not chosen:
+            return RecalledText(frame, BudgetedText(()), (), ranked.degraded, ranked.confidence, pointed, unsure)
+        relevant = await self._now(chosen, filters, query)
         note = await self.searcher.remark(ranked, filters)
         notices += [f"{NOTE}{note}."] if note else []
         frame = self._frame("memory", budget_tokens, notices)
@@ -148,7 +147,11 @@ class RecallAnswerer:
         further: Sequence[str] = await self._replaced_since(passages) if filters.until else ()
         for line in filter(None, [*further, stale]):
             found = with_notice(found, line, frame.room(budget_tokens))
-        return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, chosen)
+        return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, [*chosen, *pointed], unsure)
+
+    async def _now(self, chunks: Sequence[RankedChunk], filters: Filters, query: str) -> list[Passage]:
+        """Return the passages with what holds now."""
+        return await self.current.replace_older([chunk.passage for chunk in chunks], filters, query)
 
     async def _replaced_since(self, passages: Sequence[Passage]) -> Sequence[str]:
         """Return remarks on what replaced the notes of an earlier time."""
@@ -166,7 +169,7 @@ class RecallAnswerer:
     ) -> tuple[RankedList, Sequence[RankedChunk]]:
         """Rank the passages that answer a prompt: the person's own passages, and foreign passages that the prompt names
         or that are its only answer. If own passages that aren't `known` fit better with the answer before the prompt,
-        return those."""
+        those come first."""
 
         def best(chosen: Iterable[RankedChunk]) -> float:
             new = [chunk.relevance for chunk in chosen if known is None or not known(chunk.passage)]
@@ -182,7 +185,9 @@ class RecallAnswerer:
         for whole in with_answer(prompt, answered, ranked.signs.wanting):
             other, fit = await self._own_for_prompt(whole, filters, most, higher)
             if best(fit) > best(told):
-                ranked, told = other, fit
+                fitting = {chunk.passage.chunk_id for chunk in fit}
+                alone = [one for one in told if one.relevance >= LIKELY and one.passage.chunk_id not in fitting]
+                ranked, told = other, [*fit, *alone]
         return ranked, told_once(told)
 
     async def _own_for_prompt(

@@ -28,7 +28,16 @@ from mcp_memory.recall.moments.shown_notes import ShownNotes
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.remarks.announcements import Announcements, announcement
 from mcp_memory.recall.remarks.note_remarks import MOST_POINTERS, pointer_line, pointer_mark
-from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
+from mcp_memory.recall.reminders import (
+    AHEAD,
+    TOLD,
+    Reminder,
+    Stage,
+    asked_about,
+    commitments,
+    question_about_due,
+    reminders,
+)
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import Given, T, in_thread
 from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
@@ -158,12 +167,13 @@ class Briefer:
             await self.model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
             is_known = await _look(self._known_to, session, prompt, what="reading what was shown")
             stale = self.freshness.describe_lag()
-            due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD)
+            asked = None if subagent else question_about_due(prompt)
+            due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD, asked)
             update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self.updates.unseen_by(session) else 0
             wanted = replace(self.filters(kinds=phase.kinds, project=project), private=self.config.private_marks)
             recalled = await self.answerer.question(
                 prompt,
-                without_commitments(wanted, prompt),
+                without_commitments(wanted, "" if asked else prompt),
                 phase.budget_tokens - update_tokens,
                 phase,
                 [stale] if stale else [],
@@ -223,14 +233,18 @@ class Briefer:
         """Return the notes with the ids of briefings, without forgotten notes and candidates."""
         return await _look(lambda: {name: note for name in ids if (note := self._note(name))}, what="looking it up")
 
-    async def _reminders(self, session: str, wanted: Filters, stages: frozenset[Stage]) -> list[Reminder]:
-        """Return the reminders of commitments that are new to the session."""
+    async def _reminders(
+        self, session: str, wanted: Filters, stages: frozenset[Stage], asked: str | None = None
+    ) -> list[Reminder]:
+        """Return the reminders of commitments that are new to the session; for a question about what is due, all that
+        it may mean."""
         now, zone = self.answerer.clock(), self.answerer.vault.layout.tz
         wanted = replace(wanted, project=wanted.project or NO_PROJECT, private=self.config.private_marks)
 
         def look() -> list[Reminder]:
             found = commitments(self.index, wanted, now, zone)
-            return reminders(found, stages, session, self.seen.seen_by(session)) if found else []
+            seen = self.seen.seen_by(session) if found else frozenset[str]()
+            return asked_about(found, asked) if asked else reminders(found, stages, session, seen)
 
         return await _look(look, what="looking for commitments")
 

@@ -4,7 +4,7 @@ An answer ends where the scores of its passages drop, even if the budget has roo
 notes and logs first. Imported notes and read-only sources appear if the prompt names them, or if none of the person's
 own notes answers. In a project, notes without a project appear if they fit as well as the project's own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -14,7 +14,7 @@ from mcp_memory.models import NoteRecord, Passage
 from mcp_memory.recall.config import PhaseConfig
 from mcp_memory.search.confidence import place_of
 from mcp_memory.search.ranking import RankedChunk, RankedList
-from mcp_memory.search.thresholds import LIKELY, UNSURE
+from mcp_memory.search.thresholds import LIKELY, POINTED, POINTED_BESIDE, UNSURE
 from mcp_memory.text.language.identifiers import names_known
 from mcp_memory.text.language.terms import STOP_WORDS, fold, words
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
@@ -93,6 +93,21 @@ def told_once(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
         for at in places
         if len(ranked[at].passage.chunk.text) > STATEMENT_CHARS or not any(is_said_by(at, other) for other in places)
     ]
+
+
+def likely_and_unsure(
+    ranked: RankedList, fit: Sequence[RankedChunk], known: Callable[[Passage], bool] | None
+) -> tuple[list[RankedChunk], list[RankedChunk]]:
+    """Split the passages that fit a prompt into those to show, and those of other notes that a line may point to, none
+    of which the reader has (`known`)."""
+    least = LIKELY if ranked.signs.wanting is not None else 0.0  # without vectors, relevance is only an order
+    likely = [chunk for chunk in fit if chunk.relevance >= least]
+    shown = {chunk.passage.shown_id for chunk in likely}
+    others = [chunk for chunk in fit if chunk.passage.shown_id not in shown]
+    unsure = [chunk for chunk in others if known is None or not known(chunk.passage)]
+    if likely:
+        return likely, [chunk for chunk in unsure if chunk.relevance >= POINTED_BESIDE]
+    return [], unsure if any(chunk.relevance >= POINTED for chunk in unsure) else []
 
 
 def for_question(ranked: Sequence[RankedChunk], phase: PhaseConfig, *, is_weak: bool = False) -> list[RankedChunk]:

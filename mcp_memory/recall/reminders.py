@@ -1,5 +1,6 @@
 """Remind of commitments: the day before, on the day, at the hour, the day after, and while overdue."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -7,8 +8,13 @@ from enum import StrEnum
 
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
+from mcp_memory.recall.moments import WORDS
+from mcp_memory.recall.moments.follow_ups import asks
+from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.text.dates.due import DueDate, due_from
 from mcp_memory.text.escape_invisible import in_line, in_quotes
+from mcp_memory.text.language.sentences import quick_sentences
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.ownership import is_persons
 
@@ -16,6 +22,11 @@ MOST_TOLD, MOST_NAMED = 6, 3
 """The most lines of one answer, and the most titles of overdue commitments in one line; `mcp-memory due` has all."""
 
 TITLE_CHARS, ID_CHARS = 100, 6
+
+MOST_ASKED_WORDS = 20
+"""The most words of a question about what is due; a longer sentence tells something."""
+
+_OWING = re.compile(WORDS["owing"], re.IGNORECASE)
 
 
 class Stage(StrEnum):
@@ -96,6 +107,22 @@ def reminders(
         shown = tuple(one.note.id for one in overdue[-MOST_NAMED:])
         lines = [*lines[: MOST_TOLD - 1], Reminder(line, shown, tuple(map(_mark, overdue)))]
     return lines[:MOST_TOLD]
+
+
+def question_about_due(prompt: str) -> str | None:
+    """Return the sentence of a prompt that asks what its author promised, or what is due; None if none does."""
+    for sentence in quick_sentences(prompt):
+        is_short = len(sentence.split()) <= MOST_ASKED_WORDS
+        if is_short and asks(sentence) and (_OWING.search(sentence) or asks_for_commitments(sentence)):
+            return sentence
+    return None
+
+
+def asked_about(found: Sequence[Commitment], question: str) -> list[Reminder]:
+    """Return a line for each commitment that shares a word with the question, such as a name, or else for all."""
+    asked = content_words(question)
+    named = [one for one in found if asked & content_words(one.note.title)]
+    return [Reminder(due_line(one), (one.note.id,), (_mark(one),)) for one in named or found][:MOST_TOLD]
 
 
 def due_line(one: Commitment) -> str:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall import cutoff
 from mcp_memory.recall.config import PhaseConfig
-from mcp_memory.search.ranking import RankedChunk
+from mcp_memory.search.confidence import ConfidenceFeatures
+from mcp_memory.search.ranking import RankedChunk, RankedList
 
 NOTE = NoteRecord(NotePath("a.md"), NoteId("a"), Etag(""), "", "a", "note", NoteState.ACTIVE)
 
@@ -49,6 +50,22 @@ def test_a_prompt_gets_what_probably_helps_however_well_it_ranks() -> None:
     assert ids(cutoff.for_prompt(found, PhaseConfig(least_relevance=0.04, least_share=0.1))) == [1, 2]
     assert ids(cutoff.for_prompt(found, PhaseConfig(least_relevance=0.2, least_share=0.1))) == [1]
     assert cutoff.for_prompt([], PhaseConfig()) == cutoff.for_question([], PhaseConfig()) == []
+
+
+def test_a_line_points_to_what_is_unsure_only_if_something_is_likely_enough() -> None:
+    def split(*relevance: float, known: int | None = None) -> tuple[list[int], list[int]]:
+        notes = [replace(NOTE, id=NoteId(str(at))) for at in range(len(relevance))]
+        chunks = ranked(*relevance)
+        fit = [replace(one, passage=replace(one.passage, note=note)) for one, note in zip(chunks, notes, strict=True)]
+        signs = RankedList((), 0.5, ConfidenceFeatures(wanting=0.0))
+        likely, unsure = cutoff.likely_and_unsure(signs, fit, lambda passage: passage.chunk_id == known)
+        return ids(likely), ids(unsure)
+
+    assert split(0.14, 0.1) == ([], [])
+    assert split(0.16, 0.1) == ([], [0, 1])
+    assert split(0.16, 0.1, known=0) == ([], [])
+    assert split(0.4, 0.21, 0.19) == ([0], [1])
+    assert split(0.4, 0.21, known=1) == ([0], [])
 
 
 def test_a_statement_that_another_note_has_whole_is_told_once() -> None:

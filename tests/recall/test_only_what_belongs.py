@@ -121,7 +121,7 @@ async def test_the_one_that_belongs_is_told_among_few_and_many(vault: Vault, not
 @pytest.mark.parametrize(
     ("name", "notes", "any_told", "tokens"),  # told notes that belong; wanted prompts with any of theirs; mean tokens
     [
-        ("changes", 0.7, 0.85, 80),  # the only one that had no part in the fit
+        ("changes", 0.67, 0.9, 80),  # the only one that had no part in the fit
         pytest.param("developer", 0.53, 0.87, 125, marks=MORE),
         pytest.param("strangers/startup", 0.43, 0.77, 120, marks=MORE),
         pytest.param("strangers/embedded", 0.44, 0.7, 115, marks=MORE),

@@ -172,6 +172,31 @@ def test_a_question_about_something_asks_for_more_than_commitments(question: str
     assert not asks_for_commitments("muss ich " * 100), "what is pasted is no question"
 
 
+@pytest.mark.parametrize(
+    ("prompt", "due"),
+    [
+        ("Lovely. Before I go: what have I got due next month?", "list domain"),
+        ("what did i promise petra's team and for when", "list"),
+        ("Gut. Was habe ich Petra eigentlich zugesagt?", "list"),
+        ("qu'est ce que j'ai promis pour la fin du mois moi", "list domain"),
+        ("¿qué tengo pendiente para el viernes?", "list domain"),
+        ("anything due today?", "list domain"),
+        ("I promised Bo the report by Friday.", ""),
+        ("how do I compute the due date in the invoice?", ""),
+        ("does a promise resolve before I await it?", ""),
+        ("is the test that I wrote red due to the clock?", ""),
+    ],
+)
+async def test_a_prompt_that_asks_what_is_due_gets_it_each_time(world: World, prompt: str, due: str) -> None:
+    async with world.engine() as engine:
+        await engine.append("Renew the domain.", kind="commitment", due="2026-12-22 09:30")
+        await engine.append(LIST, kind="commitment", due="2026-12-24")
+        for _ in range(2):
+            lines = [line for line in (await told(engine, "s", prompt)).splitlines() if line[:3] in {"Tue", "Thu"}]
+            assert " ".join(word for word in ("list", "domain") if any(word in line for line in lines)) == due
+            assert len(lines) == len(due.split()), "a line for each, with each such prompt"
+
+
 async def test_outside_of_all_projects_only_what_has_none_is_told(world: World) -> None:
     async with world.engine() as engine:
         await engine.append(LIST, kind="commitment", due="2026-11-22", project="mill")

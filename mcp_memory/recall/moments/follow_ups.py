@@ -25,7 +25,7 @@ def with_answer(prompt: str, answer: str, wanting: float | None) -> list[str]:
     """Return the prompt behind each of the last sentences of the answer, the latest first; none for a prompt that
     stands alone. `wanting`: the log-odds that the prompt alone needs memory."""
     said = words(prompt)
-    if not 0 < len(said) <= MOST_WORDS or not _asks(prompt) or wanting is None:
+    if not 0 < len(said) <= MOST_WORDS or not asks(quick_sentences(prompt.strip())[-1]) or wanting is None:
         return []
     points_back = said[0] in WORD_SETS["links"] or not WORD_SETS["pointing"].isdisjoint(said)
     told = [sentence for sentence in quick_sentences(answer) if len(sentence.split()) >= FEWEST_WORDS]
@@ -33,8 +33,7 @@ def with_answer(prompt: str, answer: str, wanting: float | None) -> list[str]:
     return [f"{sentence[-SENTENCE_CHARS:]}\n{prompt}" for sentence in latest]
 
 
-def _asks(prompt: str) -> bool:
-    """Return whether the last sentence is a question, with or without a question mark."""
-    last = quick_sentences(prompt.strip())[-1]
-    begun = next((word for word in words(last) if word not in WORD_SETS["links"]), "")
-    return is_question(last) or begun in WORD_SETS["asking"]
+def asks(sentence: str) -> bool:
+    """Return whether a sentence is a question, with or without a question mark."""
+    begun = next((word for word in words(sentence) if word not in WORD_SETS["links"]), "")
+    return is_question(sentence) or begun in WORD_SETS["asking"]

@@ -93,3 +93,19 @@ async def test_a_short_question_is_understood_with_the_answer_before_it(
             text = (await engine.perform("brief", {**asked, "within_ms": 20_000}))["text"]
             shown.append((answer, prompt, " ".join(name for name, note in notes.items() if note in text)))
     assert shown == talk
+
+
+async def test_a_question_that_notes_answer_alone_keeps_them(tmp_path: Path, model_cache: Path) -> None:
+    world, folder = World(tmp_path / "vault", tmp_path / "state", model_cache), tmp_path / "claude"
+    folder.mkdir()
+    port, base = "The quote tool listens on port 8123.", "The database of quotes is on the mini PC, in /srv/quotes."
+    for name, text in {"port": port, "base": base}.items():
+        world.write(f"notes/fact/{name}.md", text)
+    capture = CaptureConfig(folders={"claude-code": str(folder)})
+    async with world.engine(embedder=EmbedderConfig(), capture=capture) as engine:
+        await embedded(engine)
+        file = folder / "s.jsonl"
+        answer = line(2, "The database of quotes is on the mini PC, below /srv.", role="assistant")
+        file.write_bytes(line(1, "Look at this.") + answer)
+        asked = {"session": "claude-code/s", "transcript": str(file), "prompt": "and which port does it listen on?"}
+        assert port in (await engine.perform("brief", {**asked, "within_ms": 20_000}))["text"]
