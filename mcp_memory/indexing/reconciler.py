@@ -187,6 +187,7 @@ class Reconciler:
             record = partial(record_disk_changes, self._vault, self._index, known, now, to_read, away, start)
             await in_thread(record, what="recording changes")
         await self._writer.remove(gone, known)
+        await self._writer.follow_expired()
         self.last = ReconcileResult(
             len(listing.files), changed, len(gone), monotonic() - start, monotonic(), listing.folders
         )

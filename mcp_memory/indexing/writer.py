@@ -234,6 +234,10 @@ class IndexWriter:
             if not only:
                 await self._follow(before)
 
+    async def follow_expired(self) -> None:
+        """Index the notes again that are active once more because what replaced them has expired."""
+        await self._follow(await self._indexed(self._vault.chains.expired()))
+
     def reread_all_later(self) -> None:
         """Make the next sweep read every file and compare its bytes."""
         self._known = {path: IndexedFile("?" if was.signature else "", was.etag) for path, was in self._known.items()}

@@ -174,6 +174,20 @@ async def test_a_note_that_is_no_longer_true_is_replaced(sessions: Sessions, wor
             assert old.id in [one.id for one in made(engine, NoteState.ARCHIVED)]
 
 
+async def test_a_note_holds_again_after_what_replaced_it_for_a_time(sessions: Sessions, world: World):
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            old = await engine.append("Delivered parcels are kept for 90 days.", kind="decision", project="app")
+            model.say({**PARCELS, "do": "replace", "of": old.id[-6:], "until": "2026-11-29"})
+            await finish(sessions, engine)
+            (hit,) = (await engine.search("delivered parcels kept")).hits
+            assert hit.id != old.id
+            world.later(days=8)
+            await engine.sweep()
+            assert [hit.id for hit in (await engine.search("delivered parcels kept")).hits] == [old.id]
+            assert not [one.what for one in await engine.doctor() if old.path in one.what]
+
+
 @pytest.mark.parametrize(("verdict", "count"), [("store", 0), ("nothing", 1)])
 async def test_rules_find_no_contradiction_in_what_the_model_compared(
     sessions: Sessions, world: World, verdict: str, count: int

@@ -1,19 +1,22 @@
 """Examines an engine for findings, and fixes those that need no judgment."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
+
 from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.recovering import recover
 from mcp_memory.core.verbs.vault_status import is_full, list_active, list_index_problems
 from mcp_memory.engine.diagnosis.diagnostics import VaultFacts, by_severity, findings_of
 from mcp_memory.engine.handlers.project_handlers import list_projects
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
-from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, Problem
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Problem
 from mcp_memory.projects.matching import SAME_ORIGIN, NearMatch
 from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.health import Finding
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.marks.set_aside import SET_ASIDE, Oddity
-from mcp_memory.vault.succession.chains import hidden_circles
 
 EXAMINATION_S = 60.0
 _RETIRED = Filters(states=frozenset({NoteState.ARCHIVED}))
@@ -49,7 +52,8 @@ def _facts(core: Core) -> VaultFacts:
         notes, fault = [], [Problem("index", error.message)]
 
     def is_standing(note_id: NoteId) -> bool:
-        return any(note.state is not NoteState.DELETED for note in core.index.note_by_id(note_id))
+        notes, now = core.index.note_by_id(note_id), core.clock()
+        return any(note.state is not NoteState.DELETED and not note.has_ended(now) for note in notes)
 
     problem, near = _projects(core)
     model, wants_vectors = core.search.model, core.config.embedder.provider != "none"
@@ -81,7 +85,7 @@ def _facts(core: Core) -> VaultFacts:
         near_projects=near,
         circles=[note.path for note in notes if any(map(is_standing, note.superseded_by))],
         set_aside={} if fault else {note.path: Oddity(note.meta[SET_ASIDE]) for note in _odd(core)},
-        hidden_circles=[] if fault else hidden_circles(notes, core.index.notes(_RETIRED, MOST_NOTES)),
+        hidden_circles=[] if fault else _hidden_circles(notes, core.index.notes(_RETIRED, MOST_NOTES)),
     )
 
 
@@ -101,3 +105,27 @@ def _projects(core: Core) -> tuple[str | None, list[NearMatch]]:
     has_notes = {one["label"]: one["notes"] > 0 for one in listed["projects"]}
     near = [NearMatch(**one) for one in listed["near"] if one["why"] != SAME_ORIGIN]
     return core.projects.problem, [one for one in near if has_notes[one.label] != has_notes[one.other]]
+
+
+def _hidden_circles(standing: Iterable[NoteRecord], retired: Sequence[NoteRecord]) -> list[NotePath]:
+    """Return the first note, in the order of `retired`, of each circle from which no path leads to a `standing`
+    note."""
+    replaced = defaultdict[NoteId, list[NoteId]](list)
+    for note in retired:
+        for name in note.superseded_by:
+            replaced[name].append(note.id)
+    pending = [note.id for note in standing]
+    while pending:
+        pending += replaced.pop(pending.pop(), [])
+    links: dict[NoteId, list[NoteId]] = {}
+    for note in retired:
+        links[note.id] = [name for name in note.superseded_by if name in replaced]
+    found = list[NotePath]()
+    while True:
+        try:
+            TopologicalSorter(links).prepare()
+            return found
+        except CycleError as error:
+            circle = error.args[1]
+            found.append(next(note.path for note in retired if note.id in circle))
+            links = {name: after for name, after in links.items() if name not in circle}

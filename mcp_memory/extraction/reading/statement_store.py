@@ -116,6 +116,8 @@ class StatementStore:
         sources = dict.fromkeys(f"{captured.file}@{message.offset}" for message in statement.evidence.messages)
         more: dict[str, Value] = {**draft.more, "by": self._by, "derived_from": [*sources]}
         project = None if statement.is_wide else captured.project
+        if statement.of and until:
+            more["temporary"] = True  # the replaced note counts again afterwards
         if statement.of and not statement.of.is_made_here:
             project = statement.of.project  # it holds where the replaced note held
             if waits:

@@ -1,16 +1,16 @@
 """Follow which note replaced which, by the marks in the notes' own files.
 
-A superseded note is active again once everything that replaced it is forgotten or gone; so a chain has one active note,
-unless all are forgotten. A file that only claims to replace another changes nothing: the older note has the mark.
+A superseded note is active again once everything that replaced it is forgotten or gone, or was `temporary` and has
+expired; so a chain has one active note, unless all have ended. A file that only claims to replace another changes
+nothing: the older note has the mark.
 """
 
 import re
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from graphlib import CycleError, TopologicalSorter
+from datetime import datetime
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
 from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
@@ -41,6 +41,8 @@ class Chains:
         self._naming: dict[NoteId, dict[NotePath, None]] = {}
         self._versions: dict[NotePath, dict[NotePath, None]] = {}
         """What may be another version of a note, judging by its name."""
+        self._ends: dict[NotePath, datetime] = {}
+        """When temporary notes expire that replaced others."""
         self.paths_of: Callable[[NoteId], Sequence[NotePath]] = lambda _: ()
         """Where the index knows a note from."""
 
@@ -57,6 +59,18 @@ class Chains:
                 self._naming.setdefault(name, {})[path] = None
             if names:
                 self._named[path] = names
+            self._ends.pop(path, None)
+            if record and record.supersedes and record.expires_at and record.meta.get("temporary"):
+                self._ends[path] = record.expires_at
+
+    def expired(self) -> list[NotePath]:
+        """Return the temporary notes that replaced others and have expired, each once after it was learned."""
+        with self._lock:
+            now = self._notes.clock()
+            found = [path for path, end in self._ends.items() if end <= now]
+            for path in found:
+                del self._ends[path]
+        return found
 
     def resolved(self, file: NoteFile) -> NoteFile:
         """Return the note with its state in its chain. It is active again if no note that replaced it is left. In a
@@ -206,8 +220,9 @@ class Chains:
         return links
 
     def _standing(self, record: NoteRecord, seen: set[NoteId] | None = None) -> Iterator[NoteFile | None]:
-        """Yield the notes that replaced a note, the latest first. In place of a forgotten note come the notes that
-        replaced it, and None for a name whose note may not be gone. Skips notes in `seen`, and adds to it."""
+        """Yield the notes that replaced a note, the latest first. In place of a forgotten or expired note come the
+        notes that replaced it, and None for a name whose note may not be gone. Skips notes in `seen`, and adds to
+        it."""
         pending, seen = [*record.superseded_by], set[NoteId]() if seen is None else seen
         seen.add(record.id)
         while pending:
@@ -220,7 +235,7 @@ class Chains:
             except McpMemoryError:
                 yield None
                 continue
-            if file and file.record.state is not NoteState.DELETED:
+            if file and file.record.state is not NoteState.DELETED and not self._has_expired(file.record):
                 yield file
             elif file:
                 pending += file.record.superseded_by
@@ -228,6 +243,11 @@ class Chains:
                 yield None
             else:
                 pending += [known.record.id for known in self._files_naming(name) if name in known.record.supersedes]
+
+    def _has_expired(self, record: NoteRecord) -> bool:
+        """Return whether the note replaced another only for a time that is over."""
+        end = record.expires_at
+        return end is not None and end <= self._notes.clock() and bool(record.meta.get("temporary"))
 
     def _before(self, record: NoteRecord, seen: set[NoteId]) -> list[NoteFile]:
         """Return the notes that a note replaced directly. Skips notes in `seen`, and adds to it."""
@@ -260,27 +280,3 @@ def _successors(record: NoteRecord) -> list[NoteId]:
 
 def _age(record: NoteRecord) -> tuple[bool, float, NoteId]:
     return record.created is not None, record.created.timestamp() if record.created else 0, record.id
-
-
-def hidden_circles(standing: Iterable[NoteRecord], retired: Sequence[NoteRecord]) -> list[NotePath]:
-    """Return the first note, in the order of `retired`, of each circle from which no path leads to a `standing`
-    note."""
-    replaced = defaultdict[NoteId, list[NoteId]](list)
-    for note in retired:
-        for name in note.superseded_by:
-            replaced[name].append(note.id)
-    pending = [note.id for note in standing]
-    while pending:
-        pending += replaced.pop(pending.pop(), [])
-    links: dict[NoteId, list[NoteId]] = {}
-    for note in retired:
-        links[note.id] = [name for name in note.superseded_by if name in replaced]
-    found = list[NotePath]()
-    while True:
-        try:
-            TopologicalSorter(links).prepare()
-            return found
-        except CycleError as error:
-            circle = error.args[1]
-            found.append(next(note.path for note in retired if note.id in circle))
-            links = {name: after for name, after in links.items() if name not in circle}
