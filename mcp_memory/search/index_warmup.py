@@ -10,11 +10,12 @@ from mcp_memory.errors import StillReading
 from mcp_memory.index.base import Index, Part, UnreadFiles
 
 SHORT_S = 0.1
-"""Questions wait for a reading until it is this old, which is enough for 100,000 passages whose words and vectors are
-in files."""
+"""Questions wait for a reading until it is this old, which is enough for 100,000 passages whose words are in a file,
+and for 25,000 vectors."""
 
 ANYTHING_S = 1.0
-"""Questions that can be answered in no other way wait this long, which is enough for a million passages in files."""
+"""Questions that can be answered in no other way wait this long, which is enough for the words of a million passages in
+a file."""
 
 
 class _Reading:

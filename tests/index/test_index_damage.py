@@ -30,7 +30,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     start(index, NOTES)
     every_answer(index)
     index.close()
-    assert sorted(path.name for path in folder.iterdir()) == ["index.db", "vectors-1.i8", "words-1.npz"]
+    assert sorted(path.name for path in folder.iterdir()) == ["index.db", "words-1.npz"]
     return folder
 
 
@@ -211,7 +211,7 @@ def test_damage_under_a_running_index_is_replaced_while_readers_read(folder: Pat
 
 
 def test_vectors_of_another_database_are_never_mixed_in(folder: Path, tmp_path: Path) -> None:
-    """A sidecar that is ahead of its database, or another's, is thrown away before its slots are used again."""
+    """A file that is ahead of its database, or another's, is thrown away before its numbers are used again."""
     index = SqliteIndex(folder)
     saved = {path.name: path.read_bytes() for path in folder.iterdir() if path.name == "index.db"}
     index.close()
@@ -222,7 +222,7 @@ def test_vectors_of_another_database_are_never_mixed_in(folder: Path, tmp_path: 
     index.put_vectors(1, [key for key, _ in waiting], np.stack([vector_of(text) for _, text in waiting]))
     index.dense(vector_of("later"), 5, Filters())
     index.close()
-    # A power cut: the sidecar has the last vectors, the database has not.
+    # A power cut: the file has the last words, the database has not.
     (folder / "index.db").write_bytes(saved["index.db"])
     index = SqliteIndex(folder)
     index.apply(1, [make_upsert(f"other/{at}.md", [f"other {at}"]) for at in range(60)])
@@ -239,20 +239,20 @@ def test_vectors_of_another_database_are_never_mixed_in(folder: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("at", [3, 20, 48, 56, 128, 130, 3000, -700, -1], ids=lambda at: f"byte {at}")
-@pytest.mark.parametrize("name", ["vectors-1.i8", "words-1.npz"])
-def test_a_flipped_byte_in_a_sidecar_changes_no_answer(folder: Path, name: str, at: int) -> None:
+def test_a_flipped_byte_in_the_file_of_words_changes_no_answer(folder: Path, at: int) -> None:
     index = SqliteIndex(folder)
     before = every_answer(index)
     index.close()
-    data = bytearray((folder / name).read_bytes())
+    file = folder / "words-1.npz"
+    data = bytearray(file.read_bytes())
     data[at] ^= 0x80
-    (folder / name).write_bytes(data)
+    file.write_bytes(data)
     index = SqliteIndex(folder)
     assert every_answer(index) == before
     index.close()
 
 
-def test_the_sidecar_of_another_index_is_not_used(folder: Path, tmp_path: Path) -> None:
+def test_the_words_of_another_index_are_not_used(folder: Path, tmp_path: Path) -> None:
     other = SqliteIndex(tmp_path / "other")
     start(other, [make_upsert(f"{at}.md", [f"x {at}", f"y {at}", "z"]) for at in range(60)])
     other.dense(vector_of("alpha"), 1, Filters())
@@ -261,8 +261,7 @@ def test_the_sidecar_of_another_index_is_not_used(folder: Path, tmp_path: Path) 
     index = SqliteIndex(folder)
     before = every_answer(index)
     index.close()
-    for name in ("vectors-1.i8", "words-1.npz"):
-        shutil.copy(tmp_path / "other" / name, folder)
+    shutil.copy(tmp_path / "other" / "words-1.npz", folder)
     index = SqliteIndex(folder)
     assert every_answer(index) == before
     index.close()

@@ -20,7 +20,7 @@ from mcp_memory.index.base import Delete, Upsert
 from mcp_memory.index.keywords import inverted_index
 from mcp_memory.index.sqlite import row_writer
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.index.vectors import sidecar, store
+from mcp_memory.index.vectors import store
 from mcp_memory.models import Filters, NotePath, NoteState, Scored
 from mcp_memory.text.markdown.note_links import note_links
 from tests.index.naive_index import NaiveGeneration, NaiveIndex, day
@@ -128,16 +128,16 @@ class IndexMachine(RuleBasedStateMachine):
             self.index.put_vectors(number, [key for key, _ in waiting], np.stack([vector_of(text) for text in texts]))
             self.model.cached |= {(self.model.generations[number].generation.embedding, text) for text in texts}
 
-    @rule(sidecars=st.sampled_from(["kept", "deleted", "truncated", "flipped"]))
-    def reopen(self, sidecars: str) -> None:
+    @rule(words=st.sampled_from(["kept", "deleted", "truncated", "flipped"]))
+    def reopen(self, words: str) -> None:
         self.index.close()
-        for path in [*self.folder.glob("vectors-*"), *self.folder.glob("words-*")]:
+        for path in self.folder.glob("words-*"):
             data = bytearray(path.read_bytes())
-            if sidecars == "deleted":
+            if words == "deleted":
                 path.unlink()
-            elif sidecars == "truncated":
+            elif words == "truncated":
                 path.write_bytes(data[:-1])
-            elif sidecars == "flipped":
+            elif words == "flipped":
                 data[len(data) * 2 // 3] ^= 1
                 path.write_bytes(data)
         self.index = SqliteIndex(self.folder)
@@ -218,15 +218,18 @@ IndexMachine.TestCase.settings = settings(
 
 class TestIndexMachine(IndexMachine.TestCase):
     @pytest.fixture(autouse=True)
-    def many_small_sidecar_appends(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(store, "FLUSH_ROWS", 3)
+    def many_small_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(store, "CHECKED_ROWS", 3)
         monkeypatch.setattr(inverted_index, "SAVE_ROWS", 3)
         monkeypatch.setattr(inverted_index, "READ_NOTES", 2)
         monkeypatch.setattr(row_writer, "GONE_KEPT", 4)
 
 
-def test_most_dead_vectors_leave_the_sidecar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "FLUSH_ROWS", 5)
+def test_most_dead_vectors_leave_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "CHECKED_ROWS", 5)
+    scanned = list[int]()
+    search = store.chained
+    monkeypatch.setattr(store, "chained", lambda arrays: scanned.append(len(search(arrays))) or search(arrays))
     index = SqliteIndex(tmp_path)
     number = index.begin("f", "m", DIMENSION).number
     index.activate(number, None)
@@ -236,13 +239,5 @@ def test_most_dead_vectors_leave_the_sidecar(tmp_path: Path, monkeypatch: pytest
         hashes = [text_hash(text) for text in [*texts, "kept"]]
         index.put_vectors(number, hashes, np.stack([vector_of(text) for text in [*texts, "kept"]]))
         assert len(index.dense(vector_of("alpha"), 1000, Filters())) == 5 + step + 1
-    header = sidecar.load(tmp_path / f"vectors-{number}.i8", _uid(tmp_path), number, DIMENSION).header
-    assert header.count < 150, "240 vectors were written, 45 are alive"
+    assert scanned[-1] < 150, "240 vectors were written, 45 are alive"
     index.close()
-
-
-def _uid(folder: Path) -> str:
-    import sqlite3
-
-    with sqlite3.connect(folder / "index.db") as connection:
-        return connection.execute("SELECT uid FROM state").fetchone()[0]

@@ -36,7 +36,7 @@ async def fill(world: World) -> None:
         await engine.forget(entry.id)
 
 
-@pytest.mark.parametrize("loss", ["folder", "database", "sidecar", "garbage"])
+@pytest.mark.parametrize("loss", ["folder", "database", "words", "garbage"])
 async def test_the_same_answers_without_it(toy_world: World, loss: str) -> None:
     await fill(toy_world)
     async with toy_world.engine() as engine:
@@ -50,7 +50,7 @@ async def test_the_same_answers_without_it(toy_world: World, loss: str) -> None:
             for file in index.rglob("*"):
                 if file.is_file() and "db" in file.name:
                     file.unlink()
-        case "sidecar":
+        case "words":
             for file in index.rglob("*"):
                 if file.is_file() and "db" not in file.name and "sqlite" not in file.name:
                     file.unlink()

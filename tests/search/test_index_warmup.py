@@ -21,7 +21,7 @@ from mcp_memory.index.keywords import inverted_index, posting_codec
 from mcp_memory.index.keywords.inverted_index import InvertedIndex
 from mcp_memory.index.sqlite.cache_sync import FEW
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.index.vectors import sidecar
+from mcp_memory.index.vectors import store
 from mcp_memory.models import NotePath, SearchResult
 from mcp_memory.search import index_warmup
 from mcp_memory.search.searcher import Searcher
@@ -71,15 +71,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         index.apply(made.number, notes)
         missing = index.missing_vectors(made.number, PASSAGES)
         index.put_vectors(made.number, [key for key, _ in missing], toy.embed_documents([text for _, text in missing]))
-        index.read("vectors")
     return folder
 
 
 @pytest.fixture
 def folder(built: Path, tmp_path: Path) -> Path:
-    """An index whose words were never read; its vectors lie in a file."""
+    """An index whose words were never read."""
     shutil.copytree(built, tmp_path / "index")
-    assert not list((tmp_path / "index").glob("words-*")) and list((tmp_path / "index").glob("vectors-*"))
+    assert not list((tmp_path / "index").glob("words-*"))
     return tmp_path / "index"
 
 
@@ -101,7 +100,7 @@ def words(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
 @pytest.fixture
 def vectors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     gate = Gate()
-    monkeypatch.setattr(sidecar, "load", gate.before(sidecar.load))
+    monkeypatch.setattr(store, "Slots", gate.before(store.Slots))
     yield gate
     gate.is_open.set()
 
@@ -236,7 +235,7 @@ async def test_what_is_written_meanwhile_is_found_and_what_is_taken_out_is_not(
     assert (await ask(made, "violet kettle")).hits[0].path == "new.md"
     kept = answers_of(index)
     index.close()
-    for file in (*folder.glob("words-*"), *folder.glob("vectors-*")):
+    for file in folder.glob("words-*"):
         file.unlink()
     with closing(SqliteIndex(folder)) as anew:
         assert answers_of(anew) == kept

@@ -2,7 +2,11 @@
 
 Before a search the store reads from the database which notes came and went, so a note is found as soon as its
 transaction is committed. New notes become small segments. A segment is merged into the segment before it once it is no
-longer much smaller, so that there are only a handful of segments. A copy in a file makes the next start faster.
+longer much smaller, so that there are only a handful of segments.
+
+A copy in a file makes the next start faster. The database is authoritative: a file that another database wrote, or that
+is ahead of ours, is deleted at the start. A power cut can lose the database's latest commits but not the file's, and
+then their numbers are used again.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -13,7 +17,7 @@ import sqlite3
 import threading
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +50,10 @@ _READING = 0.6
 class InvertedIndex(CacheSync["_Words"]):
     """The words of every generation that has been searched. A returned corpus never changes."""
 
-    _file_name = "words-{}.npz"
-
     def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
-        super().__init__(folder, report)
+        super().__init__()
+        self._folder = folder
+        self._report = report
         self._saving = threading.Lock()
         """Taken before `_lock`, so that no search waits for the disk."""
 
@@ -70,18 +74,39 @@ class InvertedIndex(CacheSync["_Words"]):
     def forget(self, generation: int | None = None) -> None:
         with self._saving:  # or the file would come back
             super().forget(generation)
+            for file in self._files() if generation is None else [self._file(generation)]:
+                file.unlink(missing_ok=True)
 
-    def _load(self, uid: str, generation: Generation) -> _Words:
-        return _Words(self._file(generation.number), uid, generation.number)
+    def close(self) -> None:
+        """Write what the files lack. A reading under way ends with IndexUnavailable."""
+        super().close()
+        with self._lock:
+            known = list(self._held.values())
+        for words in known:
+            self._save(words, always=True)
 
-    def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
-        at, tables = _mark(self._file(generation), uid, generation), Tables(generation)
+    def delete_untrusted(self, connection: sqlite3.Connection, generations: Iterable[int]) -> None:
+        """At the start, delete each file that this database did not write or that is ahead of it."""
+        trusted = {self._file(number) for number in generations if self._is_behind(connection, number)}
+        for file in self._files():
+            if file not in trusted:
+                file.unlink(missing_ok=True)
+
+    def _load(self, connection: sqlite3.Connection, generation: Generation, /) -> _Words:
+        return _Words(self._file(generation.number), _uid(connection), generation.number)
+
+    def _is_behind(self, connection: sqlite3.Connection, generation: int) -> bool:
+        at, tables = _mark(self._file(generation), _uid(connection), generation), Tables(generation)
         if at is None:
             return False
         return at[0] <= last_number(connection, tables.notes) and at[1] <= last_number(connection, tables.gone)
 
-    def _write(self, held: _Words) -> None:
-        self._save(held, always=True)
+    def _file(self, generation: int) -> Path:
+        return self._folder / f"words-{generation}.npz"
+
+    def _files(self) -> Iterable[Path]:
+        """Return the files of all generations, including those left by an interrupted write."""
+        return self._folder.glob("words-*.npz*")
 
     def _save(self, words: _Words, *, always: bool) -> None:
         if not always and not words.have_grown:
@@ -181,6 +206,11 @@ class _Words:
         self.corpus = TermCorpus([_whole(segment)])
         self._number, self._gone = self._saved_at = mark
         self._saved_rows = segment.rows
+
+
+def _uid(connection: sqlite3.Connection) -> str:
+    (uid,) = connection.execute("SELECT uid FROM state").fetchone()
+    return uid
 
 
 def _mark(path: Path, uid: str, generation: int) -> tuple[int, int] | None:

@@ -51,12 +51,11 @@ class SqliteIndex(LinkTable):
     def __init__(self, folder: Path) -> None:
         self._admission = AdmissionCache()
         self.database = Database(folder / "index.db", self._drop_caches)
-        self._vectors = VectorStore(folder, self.database.problems.append)
+        self._vectors = VectorStore()
         self._words = InvertedIndex(folder, self.database.problems.append)
         self._counted = CodecCache()
         with suppress(IndexReplaced), self.database.read() as connection:  # a new file has no caches
             numbers = [generation.number for generation in generations.all_generations(connection)]
-            self._vectors.delete_untrusted(connection, numbers)
             self._words.delete_untrusted(connection, numbers)
 
     @property

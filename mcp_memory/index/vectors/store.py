@@ -1,8 +1,8 @@
-"""Scan int8 vectors, mapped from the sidecar or, for the newest ones, kept in memory.
+"""Scan int8 vectors, which are kept in memory.
 
 Before each scan the store reads the slots that are newer than its own from the database, so a vector is found as
-soon as its transaction is committed. Vectors of replaced notes stay where they are and are masked, because no filter
-admits their number; when they are the larger part, the sidecar is rewritten.
+soon as its transaction is committed; at the start it reads all, 100,000 in 0.4 s. Vectors of replaced notes stay where
+they are and are masked, because no filter admits their number; when they are the larger part, they are dropped.
 
 Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random vectors, .987 on clustered vectors. A
 scan of 1,000,000 takes 20 ms on two cores.
@@ -15,7 +15,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,15 +26,13 @@ from mcp_memory.index.sqlite.cache_sync import FEW, CacheSync, last_number
 from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 from mcp_memory.index.sqlite.schema import Tables
-from mcp_memory.index.vectors import sidecar
 from mcp_memory.index.vectors.vector_block import VectorBlock, chained, joined
-from mcp_memory.models import Problem
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
-FLUSH_ROWS = 4096
-"""The vectors kept in memory before they go to the sidecar (1.6 MB with 384 dimensions)."""
+CHECKED_ROWS = 4096
+"""The number of new vectors after which the store looks for vectors of replaced notes."""
 
 _READ_ROWS = 10_000
 
@@ -88,10 +85,8 @@ def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
     return np.rint(vectors * scale).astype(np.int8)
 
 
-class VectorStore(CacheSync["_Slots"]):
+class VectorStore(CacheSync["Slots"]):
     """The vectors of every generation that has been searched."""
-
-    _file_name = "vectors-{}.i8"
 
     def search(
         self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: AdmittedNotes,
@@ -116,43 +111,30 @@ class VectorStore(CacheSync["_Slots"]):
             slots.catch_up(connection, lambda done: self._tell(generation.number, done))
             return slots.blocks()
 
-    def _load(self, uid: str, generation: Generation) -> _Slots:
-        return _Slots(self._file(generation.number), uid, generation, self._report)
-
-    def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
-        slot = sidecar.slot_of(self._file(generation), uid, generation)
-        return slot is not None and slot <= last_number(connection, Tables(generation).vectors)
-
-    def _write(self, held: _Slots) -> None:
-        with self._lock:
-            held.flush()
+    def _load(self, _: sqlite3.Connection, generation: Generation, /) -> Slots:
+        return Slots(generation)
 
 
-class _Slots:
-    """The vectors of a generation: in the sidecar and, if newer, in memory."""
+class Slots:
+    """The vectors of a generation."""
 
-    def __init__(self, path: Path, uid: str, generation: Generation, report: Callable[[Problem], None]) -> None:
-        self._path = path
+    def __init__(self, generation: Generation) -> None:
         self._tables = Tables(generation.number)
         self._dimension = generation.dimension
-        self._report = report
-        self._begin = sidecar.SidecarHeader(uid, generation.number, generation.dimension)
-        self._mapped = sidecar.load(path, uid, generation.number, generation.dimension)
-        self._slot = self._mapped.header.slot if self._mapped else 0
-        self._fresh: list[VectorBlock] = []
-        self._fresh_rows = 0
-        self._writable = True
+        self._slot = 0
+        self._blocks: list[VectorBlock] = []
+        self._unchecked_rows = 0
 
     def blocks(self) -> list[VectorBlock]:
         empty = VectorBlock(np.empty(0, dtype=np.int64), np.empty((0, self._dimension), dtype=np.int8))
-        return [*([self._mapped] if self._mapped else []), *self._fresh] or [empty]
+        return list(self._blocks) or [empty]
 
     def is_near(self, connection: sqlite3.Connection) -> bool:
         """Return whether at most `FEW` vectors are newer, and whether the data that each scan needs of the others has
         been computed."""
         newer = f"SELECT 1 FROM {self._tables.vectors} WHERE slot > ? LIMIT {FEW + 1}"
         (count,) = connection.execute(f"SELECT count(*) FROM ({newer})", [self._slot]).fetchone()
-        return count <= FEW and (self._mapped is None or self._mapped.is_known)
+        return count <= FEW and all(block.is_known or len(block.ids) <= FEW for block in self.blocks())
 
     def catch_up(self, connection: sqlite3.Connection, tell: Callable[[float], None]) -> None:
         """Read the newer vectors. Raises the errors of `tell`, after which fewer vectors have been read."""
@@ -165,28 +147,8 @@ class _Slots:
         while batch := rows.fetchmany(_READ_ROWS):
             self._add(batch)
             tell(self._slot / last)
-            if self._fresh_rows >= FLUSH_ROWS:
-                self.flush()
-                self._drop_dead(connection)
-
-    def flush(self) -> None:
-        """Write to the sidecar. If that fails, only the next start takes longer."""
-        if not self._fresh_rows or not self._writable:
-            return
-        header = self._mapped.header if self._mapped else self._begin
-        fresh = joined(self._fresh)
-        try:
-            mapped = sidecar.append(self._path, header, fresh.ids, fresh.vectors, self._slot)
-        except OSError as error:
-            self._writable = False
-            self._report(Problem(self._path.name, f"cannot be written: {error.strerror}"))
-            return
-        if mapped is None:
-            self._writable = False
-            self._report(Problem(self._path.name, "was changed by another process"))
-            return
-        self._mapped = mapped.knowing([*([self._mapped] if self._mapped else []), fresh])
-        self._fresh, self._fresh_rows = [], 0
+        if self._unchecked_rows >= CHECKED_ROWS:
+            self._drop_dead(connection)
 
     def _add(self, batch: list[tuple[int, int, bytes]]) -> None:
         try:
@@ -198,23 +160,17 @@ class _Slots:
             raise DamagedRow("a vector has another length than its generation's")
         vectors = np.frombuffer(data, dtype=np.int8).reshape(len(batch), self._dimension)
         self._slot = batch[-1][0]
-        self._fresh.append(VectorBlock(ids, vectors))
-        self._fresh_rows += len(batch)
+        self._blocks.append(VectorBlock(ids, vectors))
+        self._unchecked_rows += len(batch)
         # Blocks double in size, so that after a thousand appends of one note there are a dozen blocks to scan.
-        while len(self._fresh) > 1 and len(self._fresh[-2].ids) <= 2 * len(self._fresh[-1].ids):
-            self._fresh[-2:] = [joined(self._fresh[-2:])]
+        while len(self._blocks) > 1 and len(self._blocks[-2].ids) <= 2 * len(self._blocks[-1].ids):
+            self._blocks[-2:] = [joined(self._blocks[-2:])]
 
     def _drop_dead(self, connection: sqlite3.Connection) -> None:
-        """Rewrite the sidecar when more than half of its records belong to replaced notes."""
-        if self._mapped is None:
-            return
-        held = self._mapped.header.count
-        (alive,) = connection.execute(f"SELECT count(*) FROM {self._tables.vectors}").fetchone()
-        if held < 2 * alive + FLUSH_ROWS:
-            return
+        """Drop the vectors of replaced notes if they are more than half."""
+        self._unchecked_rows = 0
         chunks = connection.execute(f"SELECT chunk FROM {self._tables.vectors} WHERE slot <= ?", [self._slot])
-        keep = np.isin(self._mapped.ids, np.fromiter((row[0] for row in chunks), dtype=np.int64))
-        self._fresh = [self._mapped.chosen(keep), *self._fresh]
-        self._fresh_rows += int(keep.sum())
-        self._mapped = None
-        self.flush()
+        alive = np.fromiter((row[0] for row in chunks), dtype=np.int64)
+        block = joined(self._blocks)
+        if len(block.ids) >= 2 * len(alive) + CHECKED_ROWS:
+            self._blocks = [block.chosen(np.isin(block.ids, alive))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import simsimd
@@ -46,12 +46,6 @@ class VectorBlock:
         whole = self.lengths * np.linalg.norm(query.astype(np.float32))
         return np.divide(products, whole, out=np.zeros_like(products), where=whole > 0)
 
-    def knowing(self, parts: Sequence[VectorBlock]) -> Self:
-        """Take over the lengths of these parts; the block is their concatenation."""
-        if any("lengths" in vars(part) for part in parts):
-            vars(self)["lengths"] = np.concatenate([part.lengths for part in parts])
-        return self
-
     def chosen(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> VectorBlock:
         """Return a copy of those rows, with their lengths."""
         chosen = VectorBlock(self.ids[keep], np.ascontiguousarray(self.vectors[keep]))
@@ -64,12 +58,14 @@ class VectorBlock:
 
 
 def joined(blocks: list[VectorBlock]) -> VectorBlock:
-    """Join at least one block; a single block is not copied."""
+    """Join at least one block, with the lengths if any are known; a single block is not copied."""
     if len(blocks) == 1:
         return blocks[0]
-    return VectorBlock(
-        np.concatenate([block.ids for block in blocks]), np.concatenate([block.vectors for block in blocks])
-    )
+    ids = np.concatenate([block.ids for block in blocks])
+    whole = VectorBlock(ids, np.concatenate([block.vectors for block in blocks]))
+    if any(block.is_known for block in blocks):
+        vars(whole)["lengths"] = np.concatenate([block.lengths for block in blocks])
+    return whole
 
 
 def chained(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
