@@ -15,7 +15,6 @@ import anyio
 from mcp_memory.commits.commit_messages import split_into_commits
 from mcp_memory.commits.config import GitConfig
 from mcp_memory.commits.note_history import HISTORY_S, describe_history
-from mcp_memory.commits.observed_backend import ObservedBackend
 from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import Busy, McpMemoryError, Refused, StorageFailed
@@ -229,7 +228,7 @@ def build(core: Core) -> Feature:
     if not config.auto_commit:
         return Feature(operations, status=lambda: {"git": None})
     pending = UncommittedFiles(core.config.state / "uncommitted")
-    core.vault.wrap_backend(lambda backend: ObservedBackend(backend, pending.add))
+    core.vault.on_write(pending.add)
     if core.vault.marker.made:
         pending.add(NotePath(MARKER))
         pending.add(core.vault.layout.in_home(README))

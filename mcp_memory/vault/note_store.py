@@ -61,6 +61,9 @@ class NoteStore:
         self.guard = guard
         self._changes = journals.changes
         self.chains: Chains | None = None
+        self.on_write: Callable[[NotePath], None] = lambda _: None
+        """Called with each file that was changed, before the caller gets its answer; not with conflict copies, whose
+        bytes are another program's."""
 
     @property
     def is_away(self) -> bool:
@@ -141,14 +144,22 @@ class NoteStore:
     def write_made(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> NoteFile:
         """Write a generated page. Nobody has changed it and it can be made again, so there is nothing to undo."""
         written = self.backend.write(path, data, expected, portable=portable)
+        self.on_write(path)
         return self.note(path, data, written.etag, written.stat)
 
     def move(self, source: NotePath, target: NotePath) -> NoteFile:
         """Rename a file, as `StorageBackend.move` does, and return the note."""
         self.backend.move(source, target)
+        self.on_write(source)
+        self.on_write(target)
         moved = self.read(target)
         self._record(moved.record, {"kind": ChangeKind.MOVED, "other": source})
         return moved
+
+    def remove_generated(self, path: NotePath, expected: Etag) -> None:
+        """Remove a file whose bytes we generated. Raises NotFound, PreconditionFailed."""
+        self.backend.remove_generated(path, expected)
+        self.on_write(path)
 
     def is_page(self, path: str) -> bool:
         """Return whether this is where a topic has its page."""

@@ -158,7 +158,7 @@ class TopicFiles:
     def remove_page(self, path: NotePath, expected: Etag) -> None:
         """Remove a page. Raises NotFound, PreconditionFailed if it is not as we wrote it, StorageFailed."""
         self._notes.require_vault()
-        self._notes.backend.remove_generated(path, expected)
+        self._notes.remove_generated(path, expected)
         self._notes.backend.settle(min_age_s=0, path=path)  # else it is held for a while, and so is its folder
 
     def remove_folder(self, folder: NotePath) -> bool:

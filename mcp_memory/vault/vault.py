@@ -84,9 +84,9 @@ class Vault:
         """The storage of the vault's own files."""
         return self._notes.backend
 
-    def wrap_backend(self, wrap: Callable[[StorageBackend], StorageBackend]) -> None:
-        """Put another back end around the vault's own, which sees every write from then on."""
-        self._notes.backend = wrap(self._notes.backend)
+    def on_write(self, changed: Callable[[NotePath], None]) -> None:
+        """Call `changed` with every file that is changed from then on."""
+        self._notes.on_write = changed
 
     @property
     def read_only(self) -> bool:
@@ -264,6 +264,7 @@ class Vault:
         self._notes.require_vault()
         blob = self.backend.read(path)
         self.backend.erase(path, blob.etag, remove_entry(path, blob.data, entry) if entry else None)
+        self._notes.on_write(path)
 
     def erase_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """Erase all traces of a note or log entry. Raises StorageFailed."""
@@ -303,7 +304,7 @@ class Vault:
         except McpMemoryError:
             if stored.outcome is Outcome.CREATED:
                 with suppress(McpMemoryError):  # unless another program has written to it already
-                    self.backend.remove_generated(stored.file.record.path, stored.file.record.etag)
+                    self._notes.remove_generated(stored.file.record.path, stored.file.record.etag)
             raise
         return replace(stored, outcome=Outcome.SUPERSEDED if again is None else again.outcome, replaced=old)
 
