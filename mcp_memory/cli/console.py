@@ -122,11 +122,6 @@ def say(line: str = "") -> None:
     print(f"\x1b[1m{visible(line)}\x1b[0m" if isinstance(line, Heading) and is_styled() else visible(line))
 
 
-def say_piece(text: str) -> None:
-    """Print a part of a text immediately."""
-    print(visible(text), end="", flush=True)
-
-
 def say_all(lines: Iterable[str]) -> None:
     """Print lines. On a terminal, break long lines between words, except a command to copy and a text of several
     lines."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     import anyio
     import httpx2
 
-_EVENTS = "text/event-stream"
-_DATA = b"data:"
-_END = b"[DONE]"
 _POLL_S = 0.1
 """The interval at which a call checks whether it is closed."""
 
@@ -59,8 +54,7 @@ class OpenAIChat:
         self._closed = threading.Event()
         self.name = config.model
 
-    def write(self, prompt: Prompt, heard: Callable[[str], None] | None = None) -> LlmReply:
-        """Return the answer; `heard` receives its pieces as they arrive, if the endpoint streams."""
+    def write(self, prompt: Prompt) -> LlmReply:
         import anyio
         import httpx2
 
@@ -68,7 +62,7 @@ class OpenAIChat:
         # second.
         client = httpx2.AsyncClient(headers=self._headers, timeout=None)
         # With a separate event loop, the deadline ends the whole call even if the answer arrives byte by byte.
-        outcome = anyio.run(self._within_deadline, client, prompt, heard)
+        outcome = anyio.run(self._within_deadline, client, prompt)
         if isinstance(outcome, SummarizerUnavailable):
             raise outcome
         return outcome
@@ -76,15 +70,13 @@ class OpenAIChat:
     def close(self) -> None:
         self._closed.set()
 
-    async def _within_deadline(
-        self, client: httpx2.AsyncClient, prompt: Prompt, heard: Callable[[str], None] | None
-    ) -> LlmReply | SummarizerUnavailable:
+    async def _within_deadline(self, client: httpx2.AsyncClient, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
         import anyio
 
         with anyio.move_on_after(self._config.timeout_s):
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch, group.cancel_scope)
-                outcome = await self._request(client, prompt, heard)
+                outcome = await self._request(client, prompt)
                 group.cancel_scope.cancel()
                 return outcome
         if self._closed.is_set():
@@ -98,9 +90,7 @@ class OpenAIChat:
             await anyio.sleep(_POLL_S)
         call.cancel()
 
-    async def _request(
-        self, client: httpx2.AsyncClient, prompt: Prompt, heard: Callable[[str], None] | None
-    ) -> LlmReply | SummarizerUnavailable:
+    async def _request(self, client: httpx2.AsyncClient, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
         import httpx2
 
         messages = [
@@ -108,12 +98,10 @@ class OpenAIChat:
             *({"role": role, "content": text} for role, text in prompt.turns),
             {"role": "user", "content": prompt.material},
         ]
-        payload = {"model": self._config.model, "messages": messages, "stream": heard is not None}
+        payload = {"model": self._config.model, "messages": messages, "stream": False}
         url = self._config.endpoint.rstrip("/") + "/chat/completions"
         try:
             async with client, client.stream("POST", url, json=payload) as response:
-                if heard and response.headers.get("Content-Type", "").startswith(_EVENTS):
-                    return await self._listen(response, prompt, heard)
                 body = await _body(response)
         except httpx2.HTTPError as error:
             return SummarizerUnavailable(f"{self._place} cannot be reached ({type(error).__name__})")
@@ -125,62 +113,8 @@ class OpenAIChat:
             return LlmReply("", prompt.most_tokens, cut=True)
         return _read(body, prompt) or self._no_completion()
 
-    async def _listen(
-        self, response: httpx2.Response, prompt: Prompt, heard: Callable[[str], None]
-    ) -> LlmReply | SummarizerUnavailable:
-        answer = AnswerStream()
-        async for received in response.aiter_bytes():
-            for piece in answer.feed(received):
-                heard(piece)
-            if answer.is_over:
-                break
-        if answer.failed:
-            return self._no_completion()
-        return LlmReply(answer.text, prompt.tokens + count_tokens(answer.text), answer.cut)
-
     def _no_completion(self) -> SummarizerUnavailable:
         return SummarizerUnavailable(f"{self._place} answers something other than a completion")
-
-
-@dataclass
-class AnswerStream:
-    """A streamed answer: server-sent events in OpenAI's format. `text` is the text so far. `cut`: the model or our
-    limit ended the answer early; `failed`: an event wasn't part of an answer."""
-
-    text: str = ""
-    cut: bool = False
-    failed: bool = False
-    _line: bytearray = field(default_factory=bytearray)
-
-    def feed(self, received: bytes) -> Iterator[str]:
-        """Yield the pieces of text that the received bytes complete."""
-        self._line += received
-        while (end := self._line.find(b"\n")) >= 0 and not self.is_over:
-            line = bytes(self._line[:end]).strip()
-            del self._line[: end + 1]
-            if line.startswith(_DATA) and (event := line[len(_DATA) :].strip()) != _END:
-                yield from self._read(event)
-        self.cut = self.cut or len(self._line) > MOST_ANSWER_BYTES
-
-    @property
-    def is_over(self) -> bool:
-        return self.cut or self.failed
-
-    def _read(self, event: bytes) -> Iterator[str]:
-        try:
-            choices: Any = json.loads(event)["choices"]
-            choice: Any = choices[0] if choices else {}  # the last event may contain only a token count
-            delta: Any = choice.get("delta") or {}
-            piece: Any = delta.get("content") or delta.get("refusal") or ""
-            self.cut = choice.get("finish_reason") == "length"
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            piece = None
-        if not isinstance(piece, str):
-            self.failed = True
-        elif piece:
-            self.text += piece
-            self.cut = self.cut or len(self.text) > MOST_ANSWER_BYTES
-            yield piece
 
 
 async def _body(response: httpx2.Response) -> bytes | None:

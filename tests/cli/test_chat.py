@@ -132,22 +132,6 @@ def test_an_endpoint_that_fails_is_an_error_for_a_script_and_a_remark_on_a_termi
     assert "answers 500" in shown and "PostgreSQL 16" in shown.partition("answers 500")[2]
 
 
-def test_on_a_terminal_an_answer_is_shown_as_it_comes(served: Place, endpoint: StubEndpoint) -> None:
-    pieces = [b'data: {"choices": [{"delta": {"content": "%s"}}]}\n\n' % word for word in (b"Ves", b"pers ", b"at six")]
-
-    def streamed(request: dict[str, Any]) -> Answer:
-        assert request["stream"] is True
-        body = b"".join([*pieces, b'data: {"choices": [], "usage": {}}\n\n', b"data: [DONE]\n\n"])
-        return 200, body, {"Content-Type": "text/event-stream"}
-
-    endpoint.script[:] = [streamed]
-    shown = typed(served, "chat", ["when is it?\n", "\x04"], prompt=PROMPT)
-    assert shown.count("Vespers at six") == 1
-    endpoint.script[:] = [(200, pieces[0] + b"data: nonsense\n", {"Content-Type": "text/event-stream"})]
-    shown = typed(served, "chat", ["when is it?\n", "\x04"], prompt=PROMPT)
-    assert "Ves\r\n" in shown and "other than a completion" in shown
-
-
 def test_a_long_chat_forgets_its_beginning_and_old_chats_are_removed(served: Place, endpoint: StubEndpoint) -> None:
     old = served.state.root / "chats" / "old.jsonl"
     old.write_text("{}")

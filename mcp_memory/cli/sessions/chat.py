@@ -2,11 +2,10 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from time import time
@@ -18,7 +17,7 @@ from mcp_memory.capture.off_record_turns import on_record
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, open_session
-from mcp_memory.cli.console import Remark, fit, is_terminal, say, say_all, say_piece, short_id
+from mcp_memory.cli.console import Remark, fit, is_terminal, say_all, short_id
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import EngineSession
@@ -87,21 +86,16 @@ def _run(cli: CommandContext, talk: "Conversation") -> None:
         say_all([Remark(f"{talk.llm.name}; /help lists commands, Ctrl-D leaves")])
     for line in _lines("you> " if asked else ""):
         command, _, rest = line.partition(" ")
-        heard = list[str]()
         if command == "/quit":
             return
         try:
             if command.startswith("/"):
                 cli.show(*talk.command(command, rest.strip()))
                 continue
-            try:
-                answer = talk.say(line, partial(_show_piece, heard) if asked and not cli.as_json else None)
-            finally:
-                if heard:
-                    say()  # end the line of the answer
+            answer = talk.say(line)
             stored = [Remark(f"stored: {one['title']}  {short_id(one['id'])}") for one in answer["stored"]]
             stored += [Remark(f"the answer was cut after {ANSWER_TOKENS:,} tokens")] if answer["is_cut"] else []
-            cli.show(answer, stored if heard else [answer["text"], *stored])
+            cli.show(answer, [answer["text"], *stored])
         except McpMemoryError as error:
             if not asked:
                 raise
@@ -110,11 +104,6 @@ def _run(cli: CommandContext, talk: "Conversation") -> None:
             if not asked:
                 raise
             say_all([Remark("stopped")])
-
-
-def _show_piece(heard: list[str], piece: str) -> None:
-    heard.append(piece)
-    say_piece(piece)
 
 
 def _lines(prompt: str) -> Iterator[str]:
@@ -148,9 +137,9 @@ class Conversation:
         self._start = self._brief()
         self._known: set[str] = set()
 
-    def say(self, text: str, heard: Callable[[str], None] | None = None) -> dict[str, Any]:
-        """Return the answer, and the notes that were stored from the message. `heard` gets the answer's pieces as they
-        come. Raises SummarizerUnavailable; the message is kept."""
+    def say(self, text: str) -> dict[str, Any]:
+        """Return the answer, and the notes that were stored from the message. Raises SummarizerUnavailable; the message
+        is kept."""
         given = self._brief(prompt=text)
         self._write("user", text)
         instructions = "\n\n".join(filter(None, (INSTRUCTIONS, self._start)))
@@ -159,7 +148,7 @@ class Conversation:
         turns = self.turns
         while turns and sum(count_tokens(said) for _, said in turns) > room:
             turns = turns[2:]
-        reply = self.llm.write(Prompt(instructions, material, ANSWER_TOKENS, "", tuple(turns)), heard)
+        reply = self.llm.write(Prompt(instructions, material, ANSWER_TOKENS, "", tuple(turns)))
         if not reply.text.strip():
             what = "longer than can be shown" if reply.cut else "empty"
             raise SummarizerUnavailable(f"the answer of {self.llm.name} is {what}", hint="ask for a shorter one")
