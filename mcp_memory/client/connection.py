@@ -125,7 +125,8 @@ class DaemonConnection:
             headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
             body = json.dumps(dict(arguments)).encode()
             with TranslatedError(deadline_s):
-                status, content = channel.exchange("POST", API + operation, headers, body, monotonic() + deadline_s)
+                until = monotonic() + deadline_s
+                status, _, content = channel.exchange("POST", API + operation, headers, body, until)
                 answer = json_object(content)
         if status == 200:
             return answer
@@ -141,7 +142,7 @@ def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.
     with TranslatedError(deadline_s):
         channel = HttpConnection(address.uds or (address.host, address.port), address.authority, until)
         try:
-            status, content = channel.exchange("GET", f"{HEALTH}?nonce={nonce}", {}, b"", until)
+            status, _, content = channel.exchange("GET", f"{HEALTH}?nonce={nonce}", {}, b"", until)
             if status == 200 and json_object(content).get("proof") == credentials.proof(nonce, address.name):
                 return channel
         except BaseException:

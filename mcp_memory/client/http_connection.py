@@ -22,6 +22,8 @@ MAX_ANSWER_BYTES = 64_000_000
 
 READ_BYTES = 65_536
 
+END_OF_HEAD = b"\r\n\r\n"
+
 
 class HttpConnection:
     """A connection, which is open once it is made. It isn't thread-safe, except for `hang_up`.
@@ -61,41 +63,33 @@ class HttpConnection:
         """Whether the peer has hung up. Between two requests it sends nothing else."""
         return bool(select.select([self._socket], [], [], 0)[0])
 
-    def exchange(self, method: str, target: str, headers: Headers, body: bytes, until: float) -> tuple[int, bytes]:
-        """Send a request, and return the status and body of the answer."""
-        status, answered = self.ask(method, target, headers, body, until)
-        return status, self.body(answered, until)
-
-    def ask(self, method: str, target: str, headers: Headers, body: bytes, until: float) -> tuple[int, Headers]:
-        """Send a request, and return the status and headers of the answer. The caller must read its `body`."""
+    def exchange(
+        self, method: str, target: str, headers: Headers, body: bytes, until: float
+    ) -> tuple[int, Headers, bytes]:
+        """Send a request, and return the status, headers and body of the answer."""
         lines = [f"{method} {target} HTTP/1.1", f"Host: {self._host}", f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         try:
             self._within(until).sendall("\r\n".join([*lines, "", ""]).encode("ascii") + body)
         except (BrokenPipeError, ConnectionResetError):
             pass  # refused before all was sent: read why
-        first, *lines = self._through(b"\r\n\r\n", until).decode("latin-1").split("\r\n")
+        first, *lines = self._head(until).decode("latin-1").split("\r\n")
         version, _, rest = first.partition(" ")
         if not version.startswith("HTTP/1."):
             raise ValueError("the answer is not HTTP")
         pairs = (line.partition(":") for line in lines)
-        return int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
+        answered = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        return int(rest[:3]), answered, self._take(int(answered.get("content-length", -1)), until)
 
-    def body(self, headers: Headers, until: float) -> bytes:
-        """Read the whole body of the answer with these headers."""
-        return self._take(int(headers.get("content-length", -1)), until)
-
-    def _through(self, mark: bytes, until: float) -> bytes:
-        """Read up to the mark, and return the bytes before it."""
-        searched = 0
-        while (found := self._received.find(mark, searched)) < 0:
-            searched = max(0, len(self._received) - len(mark) + 1)
-            if searched > READ_BYTES:
+    def _head(self, until: float) -> bytes:
+        """Read up to the empty line, and return the bytes before it."""
+        while (end := self._received.find(END_OF_HEAD)) < 0:
+            if len(self._received) > READ_BYTES:
                 raise ValueError("the answer is not HTTP")
             self._receive(until)
-        line = bytes(self._received[:found])
-        del self._received[: found + len(mark)]
-        return line
+        head = bytes(self._received[:end])
+        del self._received[: end + len(END_OF_HEAD)]
+        return head
 
     def _take(self, size: int, until: float) -> bytes:
         if not 0 <= size <= MAX_ANSWER_BYTES:

@@ -155,7 +155,7 @@ class StdioProxy:
         until = monotonic() + CALL_S
         try:
             with call.on(channel):
-                status, body = channel.exchange("POST", MCP, self._headers_of(call), message.line, until)
+                status, _, body = channel.exchange("POST", MCP, self._headers_of(call), message.line, until)
         except TimeoutError as error:
             raise DeadlineExceeded(
                 f"the memory daemon did not answer within {CALL_S:g} s", hint="mcp-memory status says what it does"

@@ -207,8 +207,8 @@ def _answer(
                 **marks_of(environ),
             }
             with TranslatedError(within_s):
-                status, replied = channel.ask("POST", ROUTE + options.event, headers, data, deadline.until)
-                output = channel.body(replied, deadline.until)
+                target = ROUTE + options.event
+                status, replied, output = channel.exchange("POST", target, headers, data, deadline.until)
                 facts = json_object(replied.get(FACTS, "{}").encode() if status == 200 else output)
     except NotRunning:
         is_known = os.path.exists(f"{state}/{PORT}") or os.path.exists(f"{vault}/.mcp-memory/vault.toml")
