@@ -118,8 +118,6 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     superseded = None
     if text_of(meta.get("status")) == Status.SUPERSEDED:
         superseded = when_of(meta.get("superseded_at"), layout.tz) or updated or created or _UNKNOWN
-        if "superseded_at" not in meta:
-            updated = None  # superseding a note used to change only this date
     marks = marks_of(path, text, document, is_curated=path == MEMORY)
     if document.problem and not document.meta and marks.get("private"):
         problem = f"{problem}; until its head can be read, the note is private"

@@ -1,1 +1,1 @@
-"""Vectors of chunks, mapped from a file and scanned."""
+"""Vectors of chunks, kept in memory and scanned."""

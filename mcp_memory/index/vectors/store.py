@@ -1,8 +1,8 @@
 """Scan int8 vectors, which are kept in memory.
 
-Before each scan the store reads the slots that are newer than its own from the database, so a vector is found as
-soon as its transaction is committed; at the start it reads all, 100,000 in 0.4 s. Vectors of replaced notes stay where
-they are and are masked, because no filter admits their number; when they are the larger part, they are dropped.
+Before each scan the store reads the newer slots from the database, so a vector is found as soon as its transaction is
+committed. The first scan reads them all, 100,000 in 0.4 s. Vectors of replaced notes stay where they are and are
+masked, because no filter admits their number. When they are the larger part, they are dropped.
 
 Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random vectors, .987 on clustered vectors. A
 scan of 1,000,000 takes 20 ms on two cores.

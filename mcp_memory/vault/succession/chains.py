@@ -245,7 +245,7 @@ class Chains:
                 pending += [known.record.id for known in self._files_naming(name) if name in known.record.supersedes]
 
     def _has_expired(self, record: NoteRecord) -> bool:
-        """Return whether the note replaced another only for a time that is over."""
+        """Return whether the note replaced another only for a time, which has ended."""
         end = record.expires_at
         return end is not None and end <= self._notes.clock() and bool(record.meta.get("temporary"))
 
