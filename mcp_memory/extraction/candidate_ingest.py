@@ -7,10 +7,8 @@ without review unless they are old; the best few of the others wait in `_inbox/`
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 
 import anyio
 
@@ -20,17 +18,14 @@ from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.erasing import Eraser
-from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.errors import DeadlineExceeded, NotFound, Refused
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import read_new_entries, with_dates
 from mcp_memory.extraction.config import ExtractionConfig
-from mcp_memory.extraction.kept import kept
 from mcp_memory.extraction.replaced_notes import (
     RejectedCandidate,
     find_contested,
-    find_replaced,
     is_past,
     notes_made_of,
     outright_replaced,
@@ -38,10 +33,11 @@ from mcp_memory.extraction.replaced_notes import (
     states_new_value,
     title_now,
 )
+from mcp_memory.extraction.reversed_notes import find_reversed
 from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes, is_known_from
 from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.indexing.stated_texts import Contrary
-from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
+from mcp_memory.models import Filters, NoteId, NoteState, Outcome, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NearPassage, Place
 from mcp_memory.statements.candidate import Candidate, Voice, id_of
@@ -53,7 +49,6 @@ from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import CLOCKS_DIFFER, MAX_WORD, Draft
 from mcp_memory.vault.note_file import INBOX
 
-EXTRACT_S = 60.0
 MAX_UNREVIEWED = 20
 """The most statements stored without review from one stretch of a session, so that no flood reaches every prompt."""
 CONTEXT_MESSAGES, CONTEXT_SESSIONS = 12, 50
@@ -90,12 +85,13 @@ class CandidateIngest:
         """Ingest new messages. Raises the errors of an append; calling it again then continues."""
         before, captured = self._on_record(captured)
         if captured.taken_back:
-            find = partial(notes_made_of, captured, captured.taken_back, self._index, self._vault)
-            for path in await in_thread(find, deadline_s=EXTRACT_S, what="looking for what was taken back"):
+            given = captured, captured.taken_back, self._index, self._vault
+            for path in await in_thread(notes_made_of, *given, what="looking for what was taken back"):
                 await Eraser(self._core).erase(path, None)
         found = await self._find(captured, before)
         await self._session_notes.replace_copies(captured, before)
-        ends = await self._mark_done(captured, before)  # they don't need a note of their own
+        await self._session_notes.drop_refuted(captured)
+        ends = await self._session_notes.mark_done(captured, before)  # they don't need a note of their own
         return await self._ingest([one for one in found if not one.text.casefold().startswith(ends)], captured)
 
     async def preview(self, captured: CapturedMessages) -> list[Candidate]:
@@ -110,12 +106,12 @@ class CandidateIngest:
     async def _find(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> list[Candidate]:
         embedder = self._core.search.model.at_hand
         model = SentenceModel(embedder) if embedder else None
-        read = partial(extract_candidates, captured.messages, model, before, captured.material)
-        return await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
+        given = captured.messages, model, before, captured.material
+        return await in_thread(extract_candidates, *given, what="reading the transcript")
 
     async def _with_dates(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        read = partial(with_dates, zone=self._vault.layout.tz, now=self._clock())
-        return await in_thread(lambda: [read(one) for one in candidates], deadline_s=EXTRACT_S, what="reading dates")
+        zone, now = self._vault.layout.tz, self._clock()
+        return await in_thread(lambda: [with_dates(one, zone, now) for one in candidates], what="reading dates")
 
     def _on_record(self, captured: CapturedMessages) -> tuple[list[TranscriptMessage], CapturedMessages]:
         """Return the earlier messages of the session and the new messages, both without off-the-record parts."""
@@ -136,24 +132,15 @@ class CandidateIngest:
         """Extract promises from the last two days' logs; return ids stored without review. Raises like `ingest`."""
         wanted = Filters(kinds=frozenset({LOG}), since=self._clock() - timedelta(days=2), foreign=False)
         stored = list[NoteId]()
-        for note in await in_thread(self._index.notes, wanted, deadline_s=EXTRACT_S, what="looking for logs"):
-            read = partial(read_new_entries, self._vault, note.path, self._log)
-            while (reading := await in_thread(read, deadline_s=EXTRACT_S, what="reading daily logs")).entries:
+        for note in await in_thread(self._index.notes, wanted, what="looking for logs"):
+            given = self._vault, note.path, self._log
+            while (reading := await in_thread(read_new_entries, *given, what="reading daily logs")).entries:
                 for captured, found in reading.promises:
                     stored += (await self._ingest(found, captured)).active
-                record = partial(self._log.record_all, reading.entries, CandidateOutcome.KNOWN, "log")
-                await in_thread(record, self._clock().timestamp(), deadline_s=10, what="recording entries")
+                at = self._clock().timestamp()
+                known = reading.entries, CandidateOutcome.KNOWN, "log", at
+                await in_thread(self._log.record_all, *known, what="recording entries")
         return stored
-
-    async def _mark_done(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> tuple[str, ...]:
-        own = captured.project if is_channel(captured.project) else None  # otherwise you may report it in any project
-        wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
-        find = partial(kept, captured.messages, before=before)
-        done = await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=10, what="duties")
-        for note in [note for notes in done.values() for note in notes]:
-            with suppress(Refused, NotFound):
-                await forget_note(self._core, note.path, None, done=True)
-        return tuple(text.casefold().rstrip(".! ") for text in done)
 
     async def _ingest(self, candidates: Sequence[Candidate], captured: CapturedMessages) -> IngestResult:
         wanted = await self._with_dates(candidates)
@@ -182,26 +169,39 @@ class CandidateIngest:
         """Store a candidate; return KNOWN if it isn't new, or perhaps only a task."""
         if await self.has(note_id, captured):
             return CandidateOutcome.KNOWN
+        taken_back, conflicts = (
+            candidate.instead_of and id_of(candidate.instead_of, captured),
+            self._core.indexing.conflicts,
+        )
+        given = candidate, taken_back, captured.project, self._index, conflicts.texts
+        ends = await in_thread(find_reversed, *given, what="looking for what is taken back")
         near = await self._nearest_unless_known(candidate, captured, rejected, proposed=True)
-        if near is None:
+        if near is None and not ends:
             await self.record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
         new = NoteText(candidate.statement, "", candidate.kind, captured.project, captured.session[:MAX_WORD])
-        taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
         await self._session_notes.drop_proposal(taken_back, captured.session)
-        compare = partial(find_replaced, new, taken_back, self._index, self._core.indexing.conflicts)
-        contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
-        contested = find_contested(contrary, candidate)
+        contrary = (
+            [ends] if ends else await in_thread(conflicts.contradicted_by, new, what="looking for contradictions")
+        )
+        contested = [ends[0].id] if ends else find_contested(contrary, candidate)
         is_sure = (candidate.outright and candidate.score >= SURE) or states_new_value(candidate, contrary)
         if candidate.score < self._config.min_score and not contested:
             return CandidateOutcome.KNOWN
-        waits = must_wait or not (self._config.auto_accept and is_sure) or is_past(candidate, contrary, self._clock())
+        must_wait = must_wait or not self._config.auto_accept or is_past(candidate, contrary, self._clock())
+        is_named = ends is not None and ends[1].outright
+        waits = must_wait or not (is_sure or (is_named and candidate.reverses and candidate.voice is Voice.SAID))
+        is_bare = candidate.reverses is not None and not candidate.reverses.now
+        if ends and is_named and is_bare and not waits:
+            await self._session_notes.retire((ends[0].path, None), captured, "taken back in a session")
+            await self.record(note_id, CandidateOutcome.KNOWN, captured)
+            return CandidateOutcome.KNOWN
         is_proposal = waits and candidate.score < SURE
         if is_proposal and not await self._session_notes.has_room(candidate, captured.session):
             await self.record(note_id, CandidateOutcome.CROWDED_OUT, captured)
             return CandidateOutcome.CROWDED_OUT
         try:
-            replaced = None if waits else outright_replaced(contrary, candidate)
+            replaced = None if waits else ends if is_named else outright_replaced(contrary, candidate)
             draft = self.draft(candidate, note_id, captured, contrary, replaced, contested, waits=waits)
             place = (replaced[0].path, replaced[0].id.partition("#")[2] or None) if replaced else None
             receipt = await self.append_in_place(draft, place)
@@ -214,7 +214,7 @@ class CandidateIngest:
         if receipt.outcome is Outcome.DUPLICATE:
             outcome = CandidateOutcome.KNOWN
         await self.record(note_id, outcome, captured)
-        if await self._session_notes.replace_copy(receipt.path, near, captured):
+        if await self._session_notes.replace_copy(receipt.path, near or (), captured):
             return CandidateOutcome.COPIED
         if is_proposal:
             await self._session_notes.drop_weakest(captured.session)
@@ -253,7 +253,7 @@ class CandidateIngest:
         }
         more |= {"voice": candidate.voice.value} if candidate.voice is not Voice.UNSURE else {}
         others = [str(stated.id) for stated, _ in contrary if replaced is None or stated is not replaced[0]]
-        links = ("contradicts", others), (CONTESTS, contested if waits else ())
+        links = ("contradicts", others), (CONTESTS, contested if waits or (candidate.reverses and not replaced) else ())
         more |= {name: [*ids] for name, ids in links if ids}
         return Draft(
             content=candidate.text,
@@ -274,7 +274,7 @@ class CandidateIngest:
 
     async def has(self, note_id: NoteId, captured: CapturedMessages) -> bool:
         """Return whether a candidate was handled before."""
-        stored = await in_thread(self._index.note_by_id, note_id, deadline_s=10, what="looking for the note")
+        stored = await in_thread(self._index.note_by_id, note_id, what="looking for the note")
         if stored and not self._log.find(note_id):  # a crash prevented the log entry, or another device stored the note
             outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
             await self.record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
@@ -286,13 +286,13 @@ class CandidateIngest:
         return await self._nearest_unless_known(candidate, captured, rejected, proposed=False) is None
 
     async def _rejected(self) -> Sequence[RejectedCandidate]:
-        look = partial(rejected_candidates, self._log, self._index, self._vault)
-        return await in_thread(look, deadline_s=EXTRACT_S, what="reading what was rejected")
+        return await in_thread(
+            rejected_candidates, self._log, self._index, self._vault, what="reading what was rejected"
+        )
 
     def must_wait(self, candidate: Candidate) -> bool:
         """Return whether even a sure statement waits for review: you want to see all, or it is old."""
         return not self._config.auto_accept or is_past(candidate, (), self._clock())
 
     async def record(self, note_id: NoteId, outcome: CandidateOutcome, captured: CapturedMessages) -> None:
-        at = self._clock().timestamp()
-        await in_thread(self._log.record, note_id, outcome, captured.session, at, deadline_s=10, what="noting it")
+        await self._session_notes.record(note_id, captured.session, outcome)

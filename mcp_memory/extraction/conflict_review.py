@@ -31,7 +31,6 @@ from mcp_memory.vault.note_file import NoteFile
 CONFLICT, KEEP, BOTH = "conflict", "keep", "both"
 MOST_DOUBLES = 20
 """The most groups of doubles that wait at once; the next come after a decision."""
-LOOK_S = 30.0
 _PART = "edit it instead if only part of it is wrong"
 _PERSON = Caller(PERSON, is_person=True)
 
@@ -52,7 +51,7 @@ class ConflictReview:
     async def waiting(self) -> Sequence[ReviewItem]:
         """Return the open conflicts, latest first, each with both notes, and the doubles."""
         await self._conflicts.scan()
-        return await in_thread(self._read, deadline_s=LOOK_S, what="reading notes")
+        return await in_thread(self._read, what="reading notes")
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
         """Settle conflicts as a single change that can be undone: `keep` the note, or `both`. Contradictions of the
@@ -63,7 +62,7 @@ class ConflictReview:
         if choice not in (KEEP, BOTH):
             raise InvalidInput(f"unknown choice {choice[:40]!r}", hint=f"{KEEP} or {BOTH}")
         await self._conflicts.scan()
-        found = await in_thread(self._found, deadline_s=LOOK_S, what="reading notes")
+        found = await in_thread(self._found, what="reading notes")
         known = {_item_id(pair[1]): pair for pair in found}
         if missing := [item for item in request.items if item not in known]:
             raise NotFound(f"no open conflict {missing[0][:100]}", hint="mcp-memory review lists them")
@@ -75,7 +74,7 @@ class ConflictReview:
                 retired = [partial(self._retire, one, kept) for one in notes if one.id != kept]
                 both = [partial(self._hold_both, *pair) for pair in combinations(notes, 2)]
                 for change in retired if choice == KEEP else both:
-                    file = await in_thread(change, deadline_s=LOOK_S, what="changing the note")
+                    file = await in_thread(change, what="changing the note")
                     await index_written(self._core, file)
         with suppress(IndexUnavailable):
             await self._conflicts.scan()

@@ -17,6 +17,12 @@ SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
 """The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
 promise. One word suffices if the sentence names nothing else, and asks to tick it off or names the same act. Only words
 of four letters or more matter, because other languages have no list of short function words here."""
+_PERSON = re.compile(
+    r"\b(?:der|die|das|de[mns]|k?eine?[mnrs]?|[mds]eine?[mnrs]?|unsere?[mnrs]?|zu[mr]|[iv]m|am|bis|on|by|until) \w+"
+    r"|(?<=\w )((?:(?:de|von|of) |d['’])?(?-i:[A-ZÀ-Þ])\w+(?:['’]s\b)?)",
+    re.IGNORECASE,
+)
+"""Matches a name, perhaps with what makes it an owner. The first line matches days, and things in German."""
 _DAYS = frozenset({"date", "month", "ordinal", "time", "weekday"})
 
 _cues = partial(read_cues, "mcp_memory.extraction", "kept.toml")
@@ -45,11 +51,20 @@ def kept(
 
 def is_same_duty(said: str, stored: str) -> bool:
     """Return whether a stored text has the duty that was said, still open, and nothing else but a day. Either text
-    may lack the verb."""
+    may lack the verb. In `send Anna Bob's contract`, each person has another part."""
     if "?" in stored or any(_cues()[name].search(lowered(stored)) for name in ("done", "tick")):
         return False
     words, others = _duty(said), _duty(stored)
-    return words ^ others <= _acts().keys() and not are_two(words, others) and len(words & others) >= SHARED
+    is_same = words ^ others <= _acts().keys() and not are_two(words, others) and len(words & others) >= SHARED
+    return is_same and not are_swapped(said, stored)
+
+
+def are_swapped(said: str, stored: str) -> bool:
+    """Return whether two persons have changed places, or what was one's, `Bob's`, is the other's."""
+    people, others = _PERSON.findall(said), _PERSON.findall(stored)
+    pairs = (people, others), (others, people)
+    order = [[name for name in some if name.isalpha() and name in rest] for some, rest in pairs]
+    return order[0] != order[1] or are_two({*filter(None, people)}, {*filter(None, others)})
 
 
 def _duty(text: str) -> Set[str]:

@@ -8,15 +8,14 @@ from datetime import datetime, timedelta
 
 from mcp_memory.capture.off_record_turns import TakenBack
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.comparison.comparison import Comparison, say_the_same
-from mcp_memory.comparison.other_value import NoteText
+from mcp_memory.comparison.comparison import say_the_same
 from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.comparison.values import CLAUSE, SETS
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_log import FORGETTABLE, CandidateLog
+from mcp_memory.extraction.reversed_notes import NOT_REVERSED
 from mcp_memory.extraction.session_notes import SURE
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import Contrary, StatedText
 from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState
 from mcp_memory.statements.candidate import Candidate, Voice
@@ -47,30 +46,18 @@ _PAST = re.compile(
 )
 _DENIES_BEFORE = rf"{DENIES.pattern}(?: (?!from|von|(?<!lieu )(?<!vez )del?\b)[\w’']+){{0,2}}? [`\"']?"
 """Matches the denial of what is behind it, `not on port 8087`, but not of its change: `not move it from 8087`."""
-_NUMBER = re.compile(r"[0-9]+(?:[.,:][0-9]+)*")
 _RULE = re.compile(
     r"\b(?:must|should|ha(?:s|ve) to|keep|always|at (?:least|most)|(?:more|less) than|up to|capped|muss|müssen|soll\w*"
     r"|immer|darf|dürfen|mindestens|höchstens|bis zu|doit|doivent|toujours|au (?:moins|plus)|debe[ns]?|siempre"
     r"|al menos|como máximo)\b"
 )
 _OTHERS = re.compile(r"\b(?:their|your|his|her|ihre?\w?|deren|dein\w*|leurs?|votre|vos|tes|ton|sus?|tus?)\b")
-_ASKS = re.compile(r"(?:is|are|does|did|liegt|ist|sind|gilt|läuft|sollte|würde|wäre|könnte|hat|kann|wonder)\b")
-_NOT_CONTESTED = frozenset({"log", "commitment"})
-"""Kinds of notes with a history, or with reminders that nothing may silence."""
+_ASKS = re.compile(r"(?:i )?(?:is|are|does|did|liegt|ist|sind|gilt|läuft|sollte|würde|wäre|könnte|hat|kann|wonder)\b")
 _NO = re.compile(r"(?:^|(?<=[.!?] ))(?:no|nope|nein|nee?|nö|non)\b[,.!:;]+ ")
 """Matches a no to what was said before, which denies nothing in its own sentence."""
 _ABOUT_IT = ("agreed", "change", "hedge", "norm", "relation")
 """The cues of words that say that something is decided, changed, supposed or so; they add nothing to it."""
 _SCOPE = re.compile(r"(?:but |and )?(?:in|on|at|for|im|am|auf|bei|beim|für|dans|sur|chez|pour|en|para) (?P<scope>.+)")
-
-
-def find_replaced(new: NoteText, taken_back: NoteId | None, index: Index, conflicts: ConflictScan) -> list[Contrary]:
-    """Return the note that the statement retracts, or else the notes that it contradicts. Raises IndexUnavailable."""
-    for note in index.note_by_id(taken_back) if taken_back else ():
-        if note.state is NoteState.ACTIVE:
-            old = StatedText(note.id, note.path, NoteText(note.title, note.title, note.kind, note.project))
-            return [(old, Contradiction(note.title, None, outright=True))]
-    return conflicts.contradicted_by(new)
 
 
 @dataclass(frozen=True)
@@ -144,8 +131,6 @@ def _is_plain(candidate: Candidate, stated: StatedText, why: Contradiction) -> b
     """Return whether a statement about your own thing denies only the old value, on no condition. Up to the clause with
     the new value it says nothing that the note lacks; a reason or task may follow. Corrections and retractions within a
     session were examined there."""
-    if candidate.instead_of:
-        return True
     statement = lowered(f"{candidate.statement} {candidate.said}")
     before, after = lowered(why.before), lowered(why.after or "")
     if not before.strip() or {*_OTHERS.findall(statement)} - {*_OTHERS.findall(lowered(stated.note.text))}:
@@ -186,20 +171,11 @@ def outright_replaced(contrary: Sequence[Contrary], candidate: Candidate) -> Con
     stated, why = found[0]
     if not _holds_for(candidate, stated, why) or not _is_plain(candidate, stated, why):
         return None
-    is_exact = _gives_only_value(candidate, stated, why) and _ends_with_value(candidate, stated, why)
-    is_outright = candidate.outright and candidate.score >= SURE and _adds_no_word(candidate, stated, why)
-    if not (candidate.instead_of or is_exact or is_outright):
+    is_outright = candidate.outright and candidate.score >= SURE
+    if not _ends_with_value(candidate, stated, why) or not (is_outright or _gives_only_value(candidate, stated, why)):
         return None
     kept = content_words(f"{candidate.statement} {why.before} {title_now(stated, why)}")
     return found[0] if len(content_words(stated.note.text) - kept) < SAYS_MORE else None
-
-
-def _adds_no_word(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
-    """Return whether the whole statement says nothing that the note lacks."""
-    statement = lowered(f"{candidate.statement} {candidate.said}")
-    for cue in _ABOUT_IT:
-        statement = patterns(CUE)[cue].sub(" ", statement)
-    return not words_of_its_own(statement, lowered(f"{stated.note.text} {why.before} {why.after or ''}"))
 
 
 def _ends_with_value(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
@@ -211,31 +187,22 @@ def _ends_with_value(candidate: Candidate, stated: StatedText, why: Contradictio
 
 
 def find_contested(contrary: Sequence[Contrary], candidate: Candidate) -> list[NoteId]:
-    """Return the one earlier note, the most alike, that the person corrects, though perhaps with doubt. A rule isn't
-    held back by a doubt."""
-    alike = dict[NoteId, float]()
+    """Return the latest earlier note that the person corrects, though perhaps with doubt. A rule isn't held back by a
+    doubt."""
     for stated, why in contrary:
         is_later = candidate.at is not None and stated.when is not None and stated.when > candidate.at
-        if is_later or stated.note.kind in _NOT_CONTESTED or not _holds_for(candidate, stated, why):
+        if is_later or stated.note.kind in NOT_REVERSED or not _holds_for(candidate, stated, why):
             continue
         if why.after and _is_plain(candidate, stated, why) and _gives_only_value(candidate, stated, why):
-            alike[stated.id] = Comparison(stated.note, NoteText(candidate.statement)).shared_words
-    return [max(alike, key=alike.__getitem__)] if alike else []
+            return [stated.id]
+    return []
 
 
 def _gives_only_value(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
-    """Return whether the note and the statement only give the value of the same thing. Neither has a rule, a bound or
-    an exception, and the statement isn't a question by its word order. Its words after the clause with the new value
-    don't count."""
-    statement, after = lowered(candidate.statement), lowered(why.after or "")
+    """Return whether a plain statement and the note only give the value of the same thing: the note has no rule, bound
+    or exception, and the statement isn't a question by its word order."""
     note = lowered(f"{stated.note.title} {stated.note.text} {why.before}")
-    told = _up_to(statement, after)[0]
-    if _RULE.search(note) or denies(note) or _ASKS.match(told):
-        return False
-    for pattern in (SETS, _DOUBTS, *(patterns(CUE)[cue] for cue in ("agreed", "change", "hedge"))):
-        told = pattern.sub(" ", told)
-    own = content_words(told) | {*_NUMBER.findall(told)}
-    return own <= content_words(f"{note} {after}") | {*_NUMBER.findall(f"{note} {after}")}
+    return not (_RULE.search(note) or denies(note) or _ASKS.match(lowered(candidate.statement)))
 
 
 def title_now(stated: StatedText, why: Contradiction) -> str | None:

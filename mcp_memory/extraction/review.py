@@ -35,7 +35,6 @@ from mcp_memory.vault.new_note import name_tails
 from mcp_memory.vault.note_file import NoteFile, file_stem
 
 MAX_ITEMS = 10_000
-LOOK_S = 30.0
 
 _ACCEPT = replace(ACCEPT, about="accept: store it in place of the note that it contests, which is held back until then")
 _REPLACE_ALL = Choice("r", "replace", "[r]eplace", "replace: store it in place of what it contradicts")
@@ -93,14 +92,14 @@ class Review:
                 return await self._drop(target, request.etag)
             case "finish":
                 path = (await self._lookup.find(target))[0]
-                await in_thread(self._candidate, path, request.etag, deadline_s=LOOK_S, what="reading it")
+                await in_thread(self._candidate, path, request.etag, what="reading it")
                 return await forget_note(self._core, path, None, done=True, by=current_caller())
             case choice:
                 raise InvalidInput(f"unknown choice {choice[:40]!r}", hint="accept, replace, merge, drop or finish")
 
     async def waiting(self) -> list[ReviewItem]:
         """Return candidates by score, latest first, then notes stored without review, latest first."""
-        return await in_thread(self._waiting, deadline_s=LOOK_S, what="reading the inbox")
+        return await in_thread(self._waiting, what="reading the inbox")
 
     async def _accept(self, target: str, request: ReviewRequest) -> NoteRecord:
         """Make a candidate an active note, with this text, kind and project ("" for none) if given. `replace`: in place
@@ -116,7 +115,6 @@ class Review:
         old = [(await self._lookup.find(request.note))[0]] if request.note and is_replacing else None
         file, others = await in_thread(
             lambda: self._accepted(path, request.etag, request.text, changes, old, is_replacing=is_replacing),
-            deadline_s=LOOK_S,
             what="accepting it",
         )
         for changed in (file, *others):
@@ -132,7 +130,7 @@ class Review:
         path, (other, entry) = (await self._lookup.find(target))[0], await self._lookup.find(into)
         if entry or other == path:
             raise InvalidInput("a candidate can be merged into another note only", hint="pass that note's id or path")
-        file = await in_thread(self._merged, path, other, etag, deadline_s=LOOK_S, what="merging it")
+        file = await in_thread(self._merged, path, other, etag, what="merging it")
         await index_written(self._core, file)
         await self._forget(path, f"merged into {file.record.id}", CandidateOutcome.MERGED)
         return file.record
@@ -140,7 +138,7 @@ class Review:
     async def _drop(self, target: str, etag: str | None) -> NoteRecord:
         """Forget a candidate, or a note that was stored without review; it isn't proposed again."""
         path = (await self._lookup.find(target))[0]
-        await in_thread(self._candidate, path, etag, deadline_s=LOOK_S, what="reading it")
+        await in_thread(self._candidate, path, etag, what="reading it")
         return await self._forget(path, "dropped in review", CandidateOutcome.DROPPED)
 
     async def _forget(self, path: NotePath, reason: str, outcome: CandidateOutcome) -> NoteRecord:
@@ -151,7 +149,7 @@ class Review:
     async def _record(self, note_id: NoteId, outcome: CandidateOutcome) -> None:
         known = self._log.find(note_id)
         session, at = known.session if known else "", self._clock().timestamp()
-        await in_thread(self._log.record, note_id, outcome, session, at, deadline_s=10, what="noting it")
+        await in_thread(self._log.record, note_id, outcome, session, at, what="noting it")
 
     # -- in threads --------------------------------------------------------------------------------------------
 
@@ -270,7 +268,7 @@ def _phrases(*notes: NoteRecord) -> dict[str, frontmatter.Value | None]:
 
 
 def _choices(record: NoteRecord, *, is_candidate: bool) -> list[Choice]:
-    found = [_ACCEPT if is_candidate and record.meta.get(CONTESTS) else ACCEPT]
+    found = [_ACCEPT if record.meta.get(CONTESTS) else ACCEPT]
     if is_candidate:
         found += [_REPLACE_ALL if record.meta.get("contradicts") else _REPLACE, _MERGE]
     elif record.kind == COMMITMENT:

@@ -6,20 +6,23 @@ from dataclasses import dataclass
 
 from ulid import ULID
 
-from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
-from mcp_memory.extraction.kept import is_same_duty
-from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.extraction.kept import are_swapped, is_same_duty, kept
+from mcp_memory.extraction.reversed_notes import confirms
+from mcp_memory.indexing.stated_texts import LONG_AGO
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, PrivateMarks, is_channel
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.note_lookup import NearPassage
+from mcp_memory.search.note_lookup import NearPassage, Place
 from mcp_memory.statements.candidate import Candidate
 from mcp_memory.statements.extractor import appended_texts
 from mcp_memory.statements.lessons import same_lesson
+from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.markdown import frontmatter
@@ -37,7 +40,6 @@ you confirm .8. A leaning, a promise or a fix that worked has .5, and a mention 
 REMEMBERED = 0.95
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""
-LOOK_S = 10.0
 READ = "a language model read the session"
 
 
@@ -107,11 +109,11 @@ class SessionNotes:
 
         by_client = Caller(captured.client, captured.session, run=f"{DECISION}-{ULID()}")
         with suppress(Refused, NotFound, PreconditionFailed), acting(by_client):
-            changed = await in_thread(change, deadline_s=LOOK_S, what="replacing a copy")
+            changed = await in_thread(change, what="replacing a copy")
             for file in changed:
                 await index_written(self._core, file)
             if changed:
-                await self._record(changed[-1].record.id, captured.session, CandidateOutcome.COPIED)
+                await self.record(changed[-1].record.id, captured.session, CandidateOutcome.COPIED)
                 return True
         return False
 
@@ -128,6 +130,43 @@ class SessionNotes:
             if note.id in note_ids and not note.is_edited and (even_remembered or note.score < REMEMBERED):
                 await self._drop(note, session, READ)
 
+    async def retire(self, place: Place, captured: CapturedMessages, reason: str, *, done: bool = False) -> None:
+        """Forget a note that isn't true any more; what it superseded is active again. A commitment may be done."""
+        with suppress(Refused, NotFound), acting(Caller(captured.client, captured.session)):
+            await forget_note(self._core, *place, reason=reason, done=done)
+
+    async def drop_refuted(self, captured: CapturedMessages) -> None:
+        """Drop what contests a note that you confirm."""
+        for note in await in_thread(self._refuted, captured, what="reading contested notes"):
+            await self._drop(note, captured.session, "the older note was confirmed", CandidateOutcome.DROPPED)
+
+    def _refuted(self, captured: CapturedMessages) -> list[NoteRecord]:
+        found = list[NoteRecord]()
+        contested = self._core.indexing.conflicts.contested.proposals().items()
+        for message in captured.messages if contested else ():
+            for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
+                confirmed = [
+                    proposal
+                    for name, proposal in contested
+                    for note in self._core.index.note_by_id(name)
+                    if note.project == captured.project
+                    and (proposal.date or LONG_AGO) < (message.turn.at or LONG_AGO)
+                    and confirms(sentence, note.title, proposal.title)
+                ]
+                found += confirmed if len(confirmed) == 1 else []
+        return found
+
+    async def mark_done(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> tuple[str, ...]:
+        """Mark the promises that you report as kept as done; return the sentences that report it."""
+        own = captured.project if is_channel(captured.project) else None  # otherwise you may report it in any project
+        wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
+        duties = await in_thread(self._core.index.notes, wanted, what="looking for duties")
+        done = await in_thread(kept, captured.messages, duties, before, what="looking for what is done")
+        for note in [note for notes in done.values() for note in notes]:
+            with suppress(Refused, NotFound):
+                await forget_note(self._core, note.path, None, done=True)
+        return tuple(text.casefold().rstrip(".! ") for text in done)
+
     async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:
         """Drop a proposal that you have corrected, if it still waits."""
         for note in await self.extracted(session) if note_id else ():
@@ -136,7 +175,7 @@ class SessionNotes:
 
     async def extracted(self, session: str) -> Sequence[ExtractedNote]:
         """Return the notes made of a session that are stored or wait."""
-        return await in_thread(self._read_all, session, deadline_s=LOOK_S, what="reading a session's notes")
+        return await in_thread(self._read_all, session, what="reading a session's notes")
 
     def _read_all(self, session: str) -> list[ExtractedNote]:
         found: list[ExtractedNote] = []
@@ -164,22 +203,29 @@ class SessionNotes:
         return found
 
     async def _drop(
-        self, note: ExtractedNote, session: str, reason: str, outcome: CandidateOutcome = CandidateOutcome.CROWDED_OUT
+        self,
+        note: ExtractedNote | NoteRecord,
+        session: str,
+        reason: str,
+        outcome: CandidateOutcome = CandidateOutcome.CROWDED_OUT,
     ) -> None:
         with suppress(Refused, NotFound):
             await forget_note(self._core, note.path, None, reason=reason)
-            await self._record(note.id, session, outcome)
+            await self.record(note.id, session, outcome)
 
-    async def _record(self, note_id: NoteId, session: str, outcome: CandidateOutcome) -> None:
+    async def record(self, note_id: NoteId, session: str, outcome: CandidateOutcome) -> None:
         at = self._core.clock().timestamp()
-        await in_thread(self._log.record, note_id, outcome, session, at, deadline_s=LOOK_S, what="recording")
+        await in_thread(self._log.record, note_id, outcome, session, at, what="recording")
 
 
 def is_known_from(near: NearPassage, candidate: Candidate) -> bool:
     """Return whether a passage says the same as a candidate, for the same day."""
     if candidate.due and not str(near.passage.note.meta.get("due")).startswith(candidate.due.day.isoformat()):
         return False
-    return near.compare(candidate.text).says_the_same or same_lesson(candidate.text, near.passage.chunk.text.strip())
+    known = near.passage.chunk.text.strip()
+    if candidate.due and are_swapped(candidate.statement, known):
+        return False
+    return near.compare(candidate.text).says_the_same or same_lesson(candidate.text, known)
 
 
 def find_same(copy: NoteFile, near: Iterable[NearPassage], stored: Sequence[str]) -> NoteRecord | None:

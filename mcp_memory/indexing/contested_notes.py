@@ -1,4 +1,5 @@
-"""Knows which notes a waiting proposal contests. Agents don't get them unasked, as they are probably outdated."""
+"""Knows which notes a waiting proposal, or a later note, contests. Agents don't get them unasked: they are probably
+outdated."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -11,11 +12,11 @@ from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.sentences import statement_of
 
 CONTESTS = "contests"
-"""The property of a proposal that names the note."""
+"""The property of a proposal or later note that names the note."""
 MOST_PROPOSALS = 10_000
 DOUBTED = timedelta(days=30)
 """The time after which a proposal that you haven't decided about contests nothing."""
-_WAITING = frozenset({NoteState.INBOX})
+_LATER = frozenset({NoteState.INBOX, NoteState.ACTIVE})
 
 
 class ContestedNotes:
@@ -24,6 +25,7 @@ class ContestedNotes:
     def __init__(self, index: Index, writer: IndexWriter, clock: Callable[[], datetime]) -> None:
         self._index, self._clock = index, clock
         self._remarks: Mapping[NoteId, str] = {}
+        self._proposals: Mapping[NoteId, NoteRecord] = {}
         self.is_due = True
         """Whether the next call reads the index."""
         writer.listeners.append(self._notes_changed)
@@ -34,13 +36,19 @@ class ContestedNotes:
 
     def remarks(self) -> Mapping[NoteId, str]:
         """Return the remark on each contested note. Raises IndexUnavailable."""
+        self.proposals()
+        return self._remarks
+
+    def proposals(self) -> Mapping[NoteId, NoteRecord]:
+        """Return what contests each contested note. Raises IndexUnavailable."""
         if self.is_due:
             self.is_due = False
-            latest = Filters(states=_WAITING, since=self._clock() - DOUBTED)
+            latest = Filters(states=_LATER, since=self._clock() - DOUBTED)
             waiting = self._index.notes(latest, limit=MOST_PROPOSALS)
             named = ((NoteId(name), one) for one in waiting for name in one.meta.get(CONTESTS, ()))
-            self._remarks = {name: self._remark(one) for name, one in named if not self._has_changed(name, one)}
-        return self._remarks
+            self._proposals = {name: one for name, one in named if not self._has_changed(name, one)}
+            self._remarks = {name: self._remark(one) for name, one in self._proposals.items()}
+        return self._proposals
 
     def _has_changed(self, name: NoteId, proposal: NoteRecord) -> bool:
         """Return whether the note was changed after the proposal was made."""
@@ -49,10 +57,11 @@ class ContestedNotes:
         )
 
     def _remark(self, proposal: NoteRecord) -> str:
-        may_be_told = Filters(states=_WAITING, private=PrivateMarks()).admits(proposal)
+        may_be_told = Filters(states=_LATER, private=PrivateMarks()).admits(proposal)
         passages = self._index.passages(proposal.path)[:1] if may_be_told else ()
         words = [in_quotes(clipped(statement_of(passage.chunk.text))) for passage in passages]
-        return f"perhaps outdated: {words[0] if words else 'a correction'} waits for review"
+        since = "waits for review" if proposal.state is NoteState.INBOX else "was said since"
+        return f"perhaps outdated: {words[0] if words else 'a correction'} {since}"
 
     def _notes_changed(self, _: Sequence[NotePath]) -> None:
         self.is_due = True

@@ -47,6 +47,15 @@ class Voice(StrEnum):
 
 
 @dataclass(frozen=True)
+class Reversal:
+    """What a person takes back. `named`: the words that name it, such as `deploy days`; empty if only a mark such as
+    `after all` says so. `now`: what is true instead, without the reason."""
+
+    named: str
+    now: str
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A candidate. `text` contains no secret of a known form. `offset` is the byte in the transcript where the message
     begins. `outright`: you stated it plainly, so it is stored without review."""
@@ -66,6 +75,8 @@ class Candidate:
     instead_of: Self | None = None
     """The earlier candidate of the same session that this candidate replaces."""
     voice: Voice = Voice.UNSURE
+    reverses: Reversal | None = None
+    """What you take back in it, of this session or an earlier one."""
 
     @property
     def statement(self) -> str:

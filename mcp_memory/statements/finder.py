@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.statements.agreements import (
@@ -18,7 +18,7 @@ from mcp_memory.statements.agreements import (
     limits_it,
     retraction_chars,
 )
-from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, make_title
+from mcp_memory.statements.candidate import Candidate, Reversal, StatementKind, Voice, make_title
 from mcp_memory.statements.classifier import (
     ONCE,
     PERSONAL,
@@ -35,6 +35,7 @@ from mcp_memory.statements.cues import features, has_cue, is_not_to_be_kept, is_
 from mcp_memory.statements.language import is_personal
 from mcp_memory.statements.proposals import HasRead, is_own_proposal
 from mcp_memory.statements.reasons import EXPLAINS, explains, reason_features
+from mcp_memory.statements.reversals import with_reversal
 from mcp_memory.statements.self_contained import is_cut_off, is_task, is_worth_proposing, stands_alone
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import MENTIONED, Statement, classify, opening_chars
@@ -104,9 +105,8 @@ def find_statements(
         found = _taken_back(one, last, latest) or _corrected(one, latest) or _agreed(one, why)
         limit = spoken[limits[number]].sentence.text if number in limits else ""
         found = found or _stated(one, why, before, reason_first=reasons.get(number, number) < number, limit=limit)
-        if found:
-            latest = found
-            yield found
+        if found := with_reversal(one, found):
+            yield (latest := found)
 
 
 def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_read: HasRead) -> list[_Judged]:
@@ -201,7 +201,8 @@ def _taken_back(one: _Judged, before: _Judged | None, latest: Candidate | None) 
         return None
     old, now = latest.text.partition("\n")[0], as_sentence(rest.strip(" ,.;:!…–—-"))
     score = LIKELY if latest.outright else min(latest.score, MOST_UNSURE)
-    return _candidate(one, StatementKind.DECISION, score, f"No longer: {old} {now}".strip() + f"\n\n> {text}", latest)
+    taken_back = f"No longer: {old} {now}".strip() + f"\n\n> {text}"
+    return replace(_candidate(one, StatementKind.DECISION, score, taken_back, latest), reverses=Reversal("", now))
 
 
 def _was_just_said(latest: Candidate, before: _Judged, assistant: str) -> bool:

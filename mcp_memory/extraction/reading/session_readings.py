@@ -66,7 +66,7 @@ class SessionReadings:
     async def run(self, turn: JobTurn) -> JobReport | None:
         """Read the sessions that are due. Raises SummarizerUnavailable and the errors of an append: what wasn't read is
         read later."""
-        due = await in_thread(self._finished.due, deadline_s=STEP_S, what="looking at sessions")
+        due = await in_thread(self._finished.due, what="looking at sessions")
         done = Counter[str]()
         for checkpoint in due[:MOST_SESSIONS]:
             if self._model.asked_in_s():
@@ -79,7 +79,7 @@ class SessionReadings:
                 current = checkpoint
             else:
                 done += await self._read(current, captured, turn)
-            await in_thread(self._finished.mark_handled, current, deadline_s=STEP_S, what="saving how far it is")
+            await in_thread(self._finished.mark_handled, current, what="saving how far it is")
         if not done:
             return None
         about = f"{counted(done['read'], 'session')} read, {counted(done['stored'], 'note')} stored"
@@ -99,7 +99,7 @@ class SessionReadings:
             )
             return current, captured
 
-        return await in_thread(read, deadline_s=STEP_S, what="reading a transcript")
+        return await in_thread(read, what="reading a transcript")
 
     async def _read(self, checkpoint: Checkpoint, captured: CapturedMessages, turn: JobTurn) -> Counter[str]:
         """Read what is new in a session, part by part. A part that was stored isn't read again, and its notes are shown
@@ -119,7 +119,7 @@ class SessionReadings:
                 done += Counter(stored=stored, waiting=waiting, unsupported=reading.unsupported)
             fresh_from = asked.messages[-1].offset + 1
             fresh = replace(checkpoint, offset=fresh_from)
-            await in_thread(self._finished.mark_up_to, fresh, deadline_s=STEP_S, what="saving how far it is")
+            await in_thread(self._finished.mark_up_to, fresh, what="saving how far it is")
         if done["read"] and not done["unusable"]:
             await self._session_notes.drop_proposals(captured.session)
         return done
@@ -131,7 +131,7 @@ class SessionReadings:
             return None
         captured = replace(captured, messages=messages)
         notes, about = await self._notes(captured), self._about(captured)
-        book = await in_thread(self._core.projects.book, deadline_s=STEP_S, what="reading the list of projects")
+        book = await in_thread(self._core.projects.book, what="reading the list of projects")
         projects = [project.label for project in book.projects if project.label != captured.project]
         return build_prompt(messages, notes, about, self._core.config.summarizer.prompt_tokens, fresh_from, projects)
 
@@ -170,7 +170,7 @@ class SessionReadings:
         project = captured.project or NO_PROJECT
         wanted = Filters(project=project, now=self._core.clock(), private=self._core.config.recall.private_marks)
         made = {note.id: note for note in await self._session_notes.extracted(captured.session)}
-        shown = await in_thread(lambda: self._shown(list(made), wanted), deadline_s=STEP_S, what="looking at notes")
+        shown = await in_thread(lambda: self._shown(list(made), wanted), what="looking at notes")
         nearness: dict[str, float] = {}
         found: dict[NoteId, Passage] = {}
         for message in captured.messages:

@@ -9,7 +9,6 @@ from datetime import datetime, time, timedelta
 
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.core.core import Core
-from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
@@ -22,8 +21,6 @@ from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, id_
 from mcp_memory.text.dates.due import DueDate
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.journals.change_journal import acting
-from mcp_memory.vault.journals.tombstones import Caller
 
 PROPOSED = 0.6
 """The score of a proposal: between a leaning and an outright statement."""
@@ -97,10 +94,9 @@ class StatementStore:
         """Take a note that no longer holds out of all answers; a commitment is done."""
         if self._ingest.must_wait(_candidate(statement)):
             return
-        with suppress(Refused, NotFound), acting(Caller(captured.client, captured.session)):
-            path, entry = await self._core.search.lookup.find(of.id)
-            is_duty = of.kind == StatementKind.COMMITMENT
-            await forget_note(self._core, path, entry, reason=f"ended, as {self._by} read", done=is_duty)
+        with suppress(NotFound):
+            place, is_duty = await self._core.search.lookup.find(of.id), of.kind == StatementKind.COMMITMENT
+            await self._notes.retire(place, captured, f"ended, as {self._by} read", done=is_duty)
 
     def _draft(
         self,

@@ -1,0 +1,52 @@
+"""Recognizes that a person takes back what was said in an earlier session: `forget the rule about …`, `… after all`."""
+
+from dataclasses import replace
+
+from mcp_memory.comparison.values import CLAUSE, tokens
+from mcp_memory.statements.candidate import Candidate, Reversal, StatementKind, Voice
+from mcp_memory.statements.cues import AGREEMENT, has_cue, is_limited, is_vetoed, patterns
+from mcp_memory.statements.spoken import SpokenSentence
+from mcp_memory.statements.user_sentences import UserSentence
+from mcp_memory.text.conversation.own_words import lowered
+from mcp_memory.text.language.sentences import as_sentence
+
+IF_IT_REVERSES = 0.3
+"""The score of a sentence that is stored only if it takes back a note; nothing is proposed for so little."""
+LEAST_WORDS = 2
+"""The fewest words of a clause that says what is true now: not `I changed my mind about it`."""
+
+
+def with_reversal(one: SpokenSentence, found: Candidate | None) -> Candidate | None:
+    """Return the statement of a sentence with what it takes back of earlier sessions. What nothing else makes a
+    candidate is stored only if it takes back a note."""
+    reverses = find_reversal(one.sentence) if one.is_typed else None
+    if reverses is None or (found and (found.instead_of or found.voice is not Voice.SAID)):
+        return found
+    said = one.sentence.text
+    made = found or Candidate.from_message(
+        one.message, StatementKind.DECISION, as_sentence(said), IF_IT_REVERSES, False, said=said, voice=Voice.SAID
+    )
+    return replace(made, reverses=reverses)
+
+
+def find_reversal(sentence: UserSentence) -> Reversal | None:
+    """Return what a sentence takes back; None for a question, a doubt, a joke, an exception, or another's words."""
+    view, text, found = sentence.view, sentence.text, patterns(AGREEMENT)
+    if is_vetoed(sentence) or has_cue(view, "hedge") or found["except_now"].search(view):
+        return None
+    if name := found["names_reversed"].search(view):
+        named, *after = CLAUSE.split(view[name.end() :], maxsplit=1)
+        before = view[: name.start()]
+        if is_limited(before) or is_limited(named) or has_cue(before, "reported"):
+            return None
+        now = text[len(view) - len(after[0]) :] if after else ""
+        return Reversal(found["said"].sub("", named), now.strip() if tokens(now) else "")
+    if found["adds"].search(view) or has_cue(view, "reported") or not found["turns_back"].search(view):
+        return None
+    now = ""
+    for clause in CLAUSE.split(text):
+        if mark := found["turns_back"].search(lowered(clause)):
+            now += f"{clause[: mark.start()]} {clause[mark.end() :]} "
+        elif now and len(tokens(now)) < LEAST_WORDS:
+            now += clause
+    return Reversal("", now) if now and not is_limited(now.lower()) else None

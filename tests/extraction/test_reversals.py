@@ -1,0 +1,276 @@
+"""A person takes back what is in memory from an earlier session."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import pytest
+
+from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.models import NoteId, NoteRecord, NoteState
+from tests.extraction.talks import assistant, ingest, person
+from tests.support.keyword_engine import KeywordEngine
+from tests.support.world import World, paths, records
+
+pytestmark = pytest.mark.anyio
+
+CUTOFF, DOUBTED = "The order cutoff is 18:00.", "I think the order cutoff is 17:30 from now on."
+SUPERSEDED, CONTESTED, ACTIVE = "superseded", "contested", "active"
+BESIDE = ("The staging database is reset on Sundays.", "Das Logo wird nie verzerrt.", "Pia écrit les notes de version.")
+TAKEN_BACK = [
+    (
+        "We decided against Redis after all, sessions stay in Postgres, ops don't want another service.",
+        "ok scrap what I said about sessions, we go with Redis after all, ops agreed to run it",
+        SUPERSEDED,
+    ),
+    (
+        "Never merge a pull request without two reviews.",
+        "Forget the rule about two reviews, one is enough from now on.",
+        SUPERSEDED,
+    ),
+    ("The nightly backup goes to the Hetzner box.", "Please forget the plan about the nightly backup.", SUPERSEDED),
+    (
+        "Feature flags live in LaunchDarkly.",
+        "I talked to Mia, so drop the decision about feature flags: we keep them in a config file.",
+        SUPERSEDED,
+    ),
+    (
+        "We use MySQL for the ledger.",
+        "I changed my mind, we use Postgres for the ledger, MySQL locks too much.",
+        CONTESTED,
+    ),
+    (
+        "We decided not to support Internet Explorer in the portal.",
+        "We support Internet Explorer in the portal after all, two clinics need it.",
+        CONTESTED,
+    ),
+    (
+        "Rechnungen gehen immer am Monatsersten raus.",
+        "Streich bitte die Entscheidung zu den Rechnungen, die gehen jetzt sofort nach Lieferung raus.",
+        SUPERSEDED,
+    ),
+    (
+        "Die Sitzungen liegen in Postgres.",
+        "Hab's mir anders überlegt, die Sitzungen legen wir in Redis, Postgres ist zu langsam.",
+        CONTESTED,
+    ),
+    (
+        "Die Mahnung geht nach 14 Tagen raus.",
+        "Ich habe meine Meinung geändert, die Mahnung geht nach 21 Tagen raus, 14 Tage sind zu knapp.",
+        CONTESTED,
+    ),
+    (
+        "Les déploiements se font le mardi uniquement.",
+        "Et oublie la règle sur les déploiements, à partir de décembre on déploie quand main est vert.",
+        SUPERSEDED,
+    ),
+    (
+        "Les messages d'erreur sont en anglais.",
+        "oublie ce que j'ai dit sur les messages d'erreur, on les écrit en français",
+        SUPERSEDED,
+    ),
+    (
+        "On n'envoie pas de rappel aux clients de Lyon.",
+        "Finalement on envoie un rappel aux clients de Lyon.",
+        CONTESTED,
+    ),
+    (
+        "Los despliegues salen solo los martes.",
+        "Y olvida la regla de los despliegues, desde diciembre desplegamos cuando main está verde.",
+        SUPERSEDED,
+    ),
+    (
+        "Los comentarios del código van en español.",
+        "olvida lo que dije sobre los comentarios, van en inglés",
+        SUPERSEDED,
+    ),
+    ("El boletín no se envía a los clientes nuevos.", "Al final el boletín se envía a los clientes nuevos.", CONTESTED),
+    (
+        "Emails to customers are signed by the whole team.",
+        "Scrap the rule about emails to customers, Pia signs them now.",
+        SUPERSEDED,
+    ),
+    (
+        "Tickets are closed after 30 days without an answer.",
+        "ok, forget the decision about closing tickets, we leave them open.",
+        SUPERSEDED,
+    ),
+    ("We don't ship to Switzerland.", "We ship to Switzerland after all.", CONTESTED),
+    (
+        "The price list is updated every Monday.",
+        "On second thoughts the price list is updated every Friday.",
+        CONTESTED,
+    ),
+    (
+        "Tickets werden auf Englisch geschrieben.",
+        "Vergiss die Regel zu den Tickets, Deutsch ist in Ordnung.",
+        SUPERSEDED,
+    ),
+    ("Logs behalten wir 90 Tage.", "Ich hab's mir anders überlegt, Logs behalten wir 30 Tage.", CONTESTED),
+    (
+        "Die Diagramme zeichnen wir mit D3.",
+        "Die Diagramme zeichnen wir doch mit Plotly, D3 dauert zu lange.",
+        CONTESTED,
+    ),
+    (
+        "Les tickets sont fermés après 30 jours.",
+        "Annule la décision sur les tickets, on les laisse ouverts.",
+        SUPERSEDED,
+    ),
+    ("On garde les logs 90 jours.", "J'ai changé d'avis, on garde les logs 30 jours.", CONTESTED),
+    ("Les graphiques sont faits avec D3.", "Finalement les graphiques sont faits avec Plotly.", CONTESTED),
+    ("Los correos los firma todo el equipo.", "Descarta la regla de los correos.", SUPERSEDED),
+    ("No enviamos a Suiza.", "Al final sí enviamos a Suiza.", CONTESTED),
+]
+KEPT = [
+    ("Deploys go out on Tuesdays and Thursdays only.", "Forget the rule about commit messages, write what you like."),
+    (
+        "The Norpost webhook answers 200 for unknown parcels.",
+        "I changed my mind, the health check answers 404 before the start.",
+    ),
+    (
+        "Rechnungen gehen immer am Monatsersten raus.",
+        "Vergiss die Regel zu den Mahnungen, die schreibt jetzt die Buchhaltung.",
+    ),
+    ("Las sesiones se quedan en Postgres.", "Olvida la regla de los logs, los guardamos un mes."),
+    ("The order list is sorted by date.", "The order list gets a search box after all."),
+    ("Le rapport part le lundi.", "Finalement, le rapport a aussi une page pour Lyon."),
+    ("Deploys go out on Tuesdays and Thursdays only.", "No deploys this week after all."),
+    ("Never merge a pull request without two reviews.", "Forget the rule about two reviews for this hotfix."),
+    ("Niemals direkt auf main pushen.", "Den Hotfix pushen wir doch direkt auf main."),
+    ("Jamais de déploiement le vendredi.", "Finalement on déploie ce vendredi."),
+    ("Never deploy on Fridays.", "We deploy the portal for Acme on Friday after all."),
+    ("Sessions stay in Postgres.", "If ops agree, scrap what I said about sessions."),
+    ("Deploys go out on Tuesdays and Thursdays only.", "Forget the rule about deploy days, haha, just kidding."),
+    ("Les sessions restent dans Postgres.", "Peut-être que finalement les sessions vont dans Redis."),
+    (
+        "Deploys go out on Tuesdays and Thursdays only.",
+        'Tom wrote: "forget the rule about deploy days, we deploy daily".',
+    ),
+    ("Deploys go out on Tuesdays and Thursdays only.", "Don't forget the rule about deploy days."),
+    ("Sessions stay in Postgres.", "I changed my mind about lunch, sessions can wait."),
+    ("Der Port ist 8087.", "Das weißt du doch, der Port ist frei."),
+    ("Log files are kept for 90 days.", "I have changed my mind, crash dumps are kept for 30 days."),
+    ("We don't ship to Switzerland.", "We ship to Norway after all."),
+    ("Never touch the vendor folder.", "Fix the typo in the vendor folder after all."),
+    ("The price list is updated every Monday.", "After all the trouble, the price list is updated every Monday."),
+    ("Tickets are closed after 30 days without an answer.", "Close ticket 14 after all."),
+    ("Sessions end after 20 minutes.", "I changed my mind, end the session now."),
+    ("Die Preise runden wir auf fünf Cent.", "Vergiss nicht die Entscheidung zu den Preisen."),
+    ("Niemals im Ordner vendor etwas ändern.", "Im Ordner vendor ändern wir doch die Lizenz."),
+    ("Die Diagramme zeichnen wir mit D3.", "Kurt meint, vergiss die Regel zu den Diagrammen."),
+    ("On garde les logs 90 jours.", "Finalement les logs sont vides."),
+    ("Ne jamais toucher au dossier vendor.", "Finalement j'ai corrigé une faute dans le dossier vendor."),
+    ("Guardamos los logs 90 días.", "Al final del mes guardamos los logs en el disco."),
+    ("Nunca tocar la carpeta vendor.", "Al final corregí un error en la carpeta vendor."),
+]
+
+
+async def said(engine: KeywordEngine, world: World, *talk: TranscriptMessage, session: str = "s") -> None:
+    world.later(days=1)
+    spoken = [replace(one, turn=replace(one.turn, at=world.now)) for one in talk]
+    await ingest(engine, f"{session}.jsonl", "claude-code", session, spoken, project="shop")
+
+
+async def start(engine: KeywordEngine, world: World) -> str:
+    world.later(hours=1)
+    return (await engine.brief(f"start {world.now}", project="shop")).text
+
+
+async def test_a_plain_reversal_takes_back_the_one_note_that_it_names_or_changes(world: World):
+    wanted = [*TAKEN_BACK, *((note, words, ACTIVE) for note, words in KEPT)]
+    made = list[list[NoteId]]()
+    async with world.engine() as engine:
+        for number, (note, _, _) in enumerate(wanted):
+            stored = [await engine.append(text, kind="decision", project=f"p{number}") for text in (note, *BESIDE)]
+            made.append([receipt.id for receipt in stored])
+        world.later(days=2)
+        for number, (_, words, _) in enumerate(wanted):
+            talk = [person(words, at=world.now)]
+            await ingest(engine, f"{number}.jsonl", "claude-code", f"s{number}", talk, project=f"p{number}")
+        notes = {one.id: one for one in records(engine)}
+    contested = {name for one in notes.values() for name in one.meta.get("contests", ())}
+    states = [[_state(notes[note_id], contested) for note_id in ids] for ids in made]
+    assert [(note, words, state) for (note, words, _), (state, *_) in zip(wanted, states, strict=True)] == wanted
+    assert {state for _, *beside in states for state in beside} == {ACTIVE}
+
+
+def _state(note: NoteRecord, contested: Collection[str]) -> str:
+    if note.superseded_by or note.state is NoteState.DELETED:
+        return SUPERSEDED
+    return CONTESTED if note.id in contested else ACTIVE
+
+
+async def test_a_reversal_concerns_only_its_own_project_and_the_person_s_own_words(world: World):
+    async with world.engine() as engine:
+        for project in ("mill", "shop"):
+            await engine.append("Deploys go out on Tuesdays only.", kind="preference", project=project)
+        words = "Forget the rule about deploy days, we deploy daily."
+        await said(engine, world, assistant(words), person(f"Tom's mail:\n\n> {words}", 90))
+        assert "Tuesdays" in await start(engine, world)
+        await said(engine, world, person(words), session="later")
+        assert "Tuesdays" not in await start(engine, world)
+        assert "Tuesdays" in (await engine.brief("mill", project="mill")).text
+        await engine.perform("undo", {"session": "later", "sure": True})
+        assert "Tuesdays" in await start(engine, world)
+
+
+async def test_what_two_notes_may_mean_by_a_name_takes_back_neither(world: World):
+    async with world.engine() as engine:
+        for text in ("Deploys go out on Tuesdays only.", "Deploys are announced in the channel."):
+            await engine.append(text, kind="preference", project="shop")
+        await said(engine, world, person("Forget the rule about deploys, we deploy daily."))
+        told = await start(engine, world)
+        assert "Tuesdays" in told and "announced" in told
+
+
+async def test_a_rule_without_another_in_its_place_is_forgotten_and_one_undo_brings_it_back(world: World):
+    async with world.engine() as engine:
+        await engine.append("Deploys go out on Tuesdays only.", kind="preference", project="shop")
+        before = world.files()
+        await said(engine, world, person("Please forget the rule about deploy days."))
+        assert "Tuesdays" not in await start(engine, world) and not paths(engine, NoteState.INBOX)
+        await engine.perform("undo", {"session": "s", "sure": True})
+        assert "Tuesdays" in await start(engine, world) and world.files() == before
+
+
+async def test_a_change_of_mind_silences_the_older_note_until_you_accept_or_drop_the_newer_one(world: World):
+    async with world.engine() as engine:
+        old = await engine.append("Sessions stay in Postgres.", kind="decision", project="shop")
+        await said(engine, world, person("I've decided to keep sessions in Redis after all, Postgres is too slow."))
+        told = await start(engine, world)
+        assert "Redis after all" in told and "stay in Postgres" not in told
+        hits = (await engine.search("sessions Postgres", project="shop")).hits
+        assert "was said since" in str(next(hit.outdated for hit in hits if hit.id == old.id))
+        (item,) = await engine.inbox()
+        await engine.review("drop", item.id)
+        assert "stay in Postgres" in await start(engine, world)
+
+
+async def test_forget_that_brings_back_what_the_change_superseded(world: World):
+    async with world.engine() as engine:
+        await engine.append(CUTOFF, kind="decision", project="shop")
+        await said(engine, world, person("The order cutoff is 17:30 from now on."))
+        assert "18:00" not in await start(engine, world)
+        await said(
+            engine, world, assistant("Noted: the order cutoff is 17:30.", 40), person("No wait, forget that.", 90)
+        )
+        told = await start(engine, world)
+        assert "18:00" in told and "17:30" not in told
+
+
+@pytest.mark.parametrize(("words", "ends"), [
+    ("No, the order cutoff stays at 18:00.", True), ("18:00 it is.", True), ("Es bleibt bei 18:00.", True),
+    ("Ça reste à 18:00.", True), ("Se queda en 18:00.", True),
+    ("Does it stay at 18:00?", False), ("The shop stays open until 18:00.", False), ("17:30 it is.", False),
+    ("It doesn't stay at 18:00.", False),
+])  # fmt: skip
+async def test_to_confirm_a_contested_note_ends_the_proposal(world: World, words: str, *, ends: bool):
+    async with world.engine() as engine:
+        await engine.append(CUTOFF, kind="decision", project="shop")
+        await said(engine, world, person(DOUBTED))
+        (proposal,) = paths(engine, NoteState.INBOX)
+        await said(engine, world, person(words), session="later")
+        assert (proposal not in paths(engine, NoteState.INBOX)) is ends
+        assert (CUTOFF.rstrip(".") in await start(engine, world)) is ends
