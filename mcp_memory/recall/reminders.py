@@ -26,6 +26,7 @@ TITLE_CHARS, ID_CHARS = 100, 6
 MOST_ASKED_WORDS = 20
 """The most words of a question about what is due; a longer sentence tells something."""
 
+_CLAUSE_END = re.compile(r"[,;:] ")
 _OWING = re.compile(WORDS["owing"], re.IGNORECASE)
 
 
@@ -110,11 +111,13 @@ def reminders(
 
 
 def question_about_due(prompt: str) -> str | None:
-    """Return the sentence of a prompt that asks what its author promised, or what is due; None if none does."""
+    """Return the sentence or clause of a prompt that asks what its author promised, or what is due; None if none
+    does."""
     for sentence in quick_sentences(prompt):
-        is_short = len(sentence.split()) <= MOST_ASKED_WORDS
-        if is_short and asks(sentence) and (_OWING.search(sentence) or asks_for_commitments(sentence)):
-            return sentence
+        for part in (sentence, *_CLAUSE_END.split(sentence)):
+            is_short = len(part.split()) <= MOST_ASKED_WORDS
+            if is_short and asks(part) and (_OWING.search(part) or asks_for_commitments(part)):
+                return part
     return None
 
 

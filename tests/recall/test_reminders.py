@@ -178,6 +178,7 @@ def test_a_question_about_something_asks_for_more_than_commitments(question: str
         ("Lovely. Before I go: what have I got due next month?", "list domain"),
         ("what did i promise petra's team and for when", "list"),
         ("Gut. Was habe ich Petra eigentlich zugesagt?", "list"),
+        ("was muss ich diese Woche noch erledigen, ich glaub ich vergess was", "list domain"),
         ("qu'est ce que j'ai promis pour la fin du mois moi", "list domain"),
         ("¿qué tengo pendiente para el viernes?", "list domain"),
         ("anything due today?", "list domain"),
