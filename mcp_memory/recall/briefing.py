@@ -41,10 +41,10 @@ from mcp_memory.recall.reminders import (
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import Given, T, in_thread
 from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
-from mcp_memory.search.filters import without_commitments
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.conversation.off_record import without_private
 from mcp_memory.text.tokens import count_tokens
+from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.journals.change_journal import Caller, current_caller
 
 PROMPT, SUBAGENT = "prompt", "subagent"
@@ -173,7 +173,7 @@ class Briefer:
             wanted = replace(self.filters(kinds=phase.kinds, project=project), private=self.config.private_marks)
             recalled = await self.answerer.question(
                 prompt,
-                without_commitments(wanted, "" if asked else prompt),
+                replace(wanted, kinds_out=frozenset({COMMITMENT})) if asked else wanted,
                 phase.budget_tokens - update_tokens,
                 phase,
                 [stale] if stale else [],

@@ -14,7 +14,7 @@ from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.language.terms import words
 from mcp_memory.topics.page import ENTITIES, SUMMARIES
-from mcp_memory.vault.config import COMMITMENT, TRANSCRIPTS
+from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
 from mcp_memory.vault.marks.set_aside import is_template_folder
 from mcp_memory.vault.succession.entry_marks import note_of
@@ -106,14 +106,6 @@ def filters_for(projects: Projects, clock: Callable[[], datetime], tz: tzinfo, *
     return replace(found, project=label, aliases=aliases)
 
 
-def without_commitments(filters: Filters, query: str) -> Filters:
-    """Exclude commitments, unless the query asks for due notes, or the filters for kinds, a folder or archived
-    notes."""
-    is_unlimited = filters.kinds or filters.path_prefix or filters.now is None
-    is_wanted = is_unlimited or _PROMISED.search(query) or asks_for_commitments(query)
-    return filters if is_wanted else replace(filters, kinds_out=frozenset({COMMITMENT}))
-
-
 def asks_for_commitments(query: str) -> bool:
     """Return whether a question asks for everything promised or due: "what have I promised?", "what must I do by
     Tuesday?"."""
@@ -178,8 +170,6 @@ def explain_no_hits(index: Index, filters: Filters, has_nothing: bool) -> str | 
         return "nothing is stored yet" if has_nothing else None
     if index.notes(filters, limit=1):
         return "no passage has any of these words"
-    if filters.kinds_out and index.notes(replace(filters, kinds_out=frozenset()), limit=1):
-        return "there are only commitments; kinds=['commitment'] looks at them"
     narrow = [name for name, relaxed in _relaxed(filters) if index.notes(relaxed, limit=1)]
     if narrow:
         return f"no note passes the filter {' or '.join(narrow)}; without it there are some"

@@ -92,12 +92,12 @@ async def test_the_day_comes_from_the_words_unless_it_is_passed(world: World) ->
             await engine.append("Call Uwe.", kind="commitment", due="some day")
 
 
-async def test_a_search_finds_commitments_if_it_asks_for_them(world: World) -> None:
+async def test_a_search_finds_commitments(world: World) -> None:
     async with world.engine() as engine:
         await engine.append(LIST, kind="commitment", due="2026-11-24")
         find = engine.search
-        assert not (await find("Petra list")).hits
         for asked in (
+            find("Petra list"),
             find("Petra list", kinds=["commitment"]),
             find("what did I promise Petra"),
             find("was habe ich Petra versprochen"),

@@ -11,7 +11,7 @@ from mcp_memory.models import Filters, is_channel
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import checked_query, without_commitments
+from mcp_memory.search.filters import checked_query
 from mcp_memory.search.thresholds import UNSURE
 
 MOST_NOTES = 100
@@ -56,7 +56,6 @@ async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> Rec
         filters = await with_known_kinds(core, filters)
     if plan.question is None:
         return await _start(core, filters, plan.budget_tokens)
-    filters = without_commitments(filters, plan.question)
     lag = core.indexing.freshness.describe_lag()
     await core.search.model.wait_loaded()
     recalled = await core.recall.answerer.question(

@@ -7,7 +7,7 @@ from mcp_memory.core.requests import SearchRequest
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
 from mcp_memory.models import Filters, Hit, NoteState, SearchResult
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import RETIRED, checked_limit, checked_query, without_commitments
+from mcp_memory.search.filters import RETIRED, checked_limit, checked_query
 from mcp_memory.usage.unanswered import UNANSWERED_BELOW
 from mcp_memory.vault.withheld_pages import hits_not_withheld
 
@@ -52,7 +52,7 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
 async def _filters(core: Core, request: SearchRequest) -> Filters:
     arguments = {name: value for name, value in asdict(request).items() if name not in _NOT_FILTERS}
     filters = core.filters(**arguments)
-    return without_commitments(await with_known_kinds(core, filters), request.query)
+    return await with_known_kinds(core, filters)
 
 
 async def _with_successors(core: Core, result: SearchResult) -> SearchResult:
