@@ -55,7 +55,8 @@ class SessionStart:
         usual = room_chars if usual_chars is None else usual_chars
         curated, most = self._curated(), int(OTHERS_SHARE * usual)
         known = fit(curated, room_chars - most).excerpts
-        chosen = filter(None, map(self._line, choose_statements(self._lasting(), uses, told_in(known))))
+        now = self.wanted.now or datetime.now(UTC)
+        chosen = filter(None, map(self._line, choose_statements(self._lasting(), uses, told_in(known), now)))
         lines = list(islice(chosen, LINES_ASKED if is_asked else LINES_UNASKED))
         recent = list(self._recent([*known, *lines])) if is_asked else []
         text = fit(curated, room_chars - min(most, length(lines) + length(recent)))

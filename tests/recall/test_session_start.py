@@ -137,6 +137,30 @@ async def test_a_line_leaves_the_reason_to_the_note(world: World) -> None:
     assert "Never drop columns; adding is fine." in told and "Wir nehmen immer PDF. Nie CSV." in told
 
 
+async def test_what_holds_for_a_time_comes_first_and_ends(world: World) -> None:
+    freeze = "The wall must not be deployed to until Friday 27 November 2026. Merging is fine."
+    async with world.engine() as engine:
+        await engine.append(freeze, kind="decision", project="wall")
+        for rule in ("Answers are short.", "Tests run before every commit."):
+            await engine.append(rule, kind="preference")
+        assert (await begun(engine, "a", project="wall")).splitlines()[1].endswith(freeze)
+        world.later(days=8)
+        assert "wall must not" not in await begun(engine, "b", project="wall")
+
+
+async def test_a_projects_own_rules_and_those_for_everything_take_turns(world: World) -> None:
+    words = ["bread", "cakes", "wages", "ovens", "cats"]
+    async with world.engine() as engine:
+        for word in words:
+            await engine.append(f"Letters about {word} never begin with dear.", kind="workflow")
+            await engine.append(f"The script for {word} must not run at night.", kind="workflow", project="mill")
+        told = [
+            line for line in (await begun(engine, project="mill")).splitlines() if "never" in line or "must" in line
+        ]
+    assert ["script" in line for line in told] == [True, False] * (len(told) // 2) + [True] * (len(told) % 2)
+    assert len(told) >= 4
+
+
 DEPLOY = "Never deploy the shop to production on Fridays."
 USERS = "Never delete rows of the users table in production."
 
