@@ -187,6 +187,10 @@ async def test_an_answer_to_a_question_of_a_tool_can_ask_for_it(
         "please forget everything I told you about Zanzibar",
         "oublie ce que j'ai dit sur Zanzibar",
         "olvida lo que dije sobre Zanzibar",
+        "Right. One more thing: forget what I said about the Zanzibar office, it was a joke. Do the tests pass?",
+        "Gut. Noch was: vergiss, was ich über die Zanzibar-Sache gesagt habe, das war nur ein Witz. Läuft der Test?",
+        "Bien. Au fait, oublie ce que j'ai dit sur le bureau de Zanzibar, c'était une blague. Le test passe ?",
+        "Bien. Otra cosa: olvida lo que dije de la oficina de Zanzibar, era una broma. ¿Pasa el test?",
     ],
 )
 @pytest.mark.parametrize("together", [True, False])

@@ -7,7 +7,7 @@ write to temp instead`) is not a request.
 
 import re
 from enum import Flag, auto
-from functools import cache
+from functools import cache, lru_cache
 
 from mcp_memory.text.conversation.own_words import masked, own_words
 from mcp_memory.text.language.terms import content_words
@@ -61,7 +61,7 @@ def words_taken_back(message: str) -> frozenset[str]:
     """Return the content words that name the thing of `forget what I said about …`."""
     sentences = _sentences(own_words(message.replace("\r", "\n")))
     rests = (_patterns()["of_a_thing"].split(sentence)[-1] for sentence in sentences if _has("of_a_thing", sentence))
-    names = (_patterns()["after_a_thing"].split(_POLITE.sub(" ", rest))[0] for rest in rests)
+    names = (_patterns()["after_a_thing"].split(_patterns()["polite"].sub(" ", rest))[0] for rest in rests)
     return frozenset(word for name in names for word in content_words(name))
 
 
@@ -104,19 +104,27 @@ message."""
 _TAG = re.compile(r"(?<!`)<(/?)(?:private?|privée?|privad[oa])(?:\s[^<>]{0,80})?>", re.IGNORECASE)
 _CUT = "\0"
 _WHOLE_SENTENCE = re.compile(r"(?:[^\n.!?…]|[.!?…](?![.!?…\s]|$))+[.!?…]*|[\n.!?…]")
-_POLITE = re.compile(
-    r"\b(?:por favor|porfa|vale|bitte|übrigens|s’il te plaît|stp|svp|d’ailleurs|please|btw|ok|okay|thanks)\b"
-)
 _SENTENCE = re.compile(r"[^\n.!?…]+[.!?…]{0,3}")
 _CLAUSE = re.compile(r"[,;:–—]")
+_MARKED_CLAUSE = re.compile(r"(?=((?:^|[,;:(–—])[^,;:(–—]+[,;:(–—]?))")
 
 
 def _sentences(text: str) -> list[str]:
-    return _SENTENCE.findall(masked(text))
+    """Return the sentences; one that combines a request with something else, by its clauses without openings."""
+    found: list[str] = []
+    for sentence in _SENTENCE.findall(masked(text)):
+        parts = list[str]()
+        if _has("hint", sentence) and not _is_wish(sentence) and not _has("alternative", sentence):
+            clauses = _MARKED_CLAUSE.findall(_patterns()["joint"].sub(",", sentence))
+            parts = [_patterns()["opening"].sub(r"\1", clause) for clause in clauses]
+        found += parts if any(map(_is_wish, parts)) else [sentence]
+    return found
 
 
+@lru_cache(512)
 def _is_wish(sentence: str) -> bool:
-    return _has("hint", sentence) and _has("wish", sentence) and not _has("of_a_program", sentence)
+    is_wish = _has("hint", sentence) and _has("wish", sentence)
+    return is_wish and not _has("of_a_program", sentence) and not _has("alternative", sentence)
 
 
 def _speaks_of_session(clause: str) -> bool:
@@ -128,7 +136,7 @@ def _speaks_of_session(clause: str) -> bool:
 
 
 def _is_little(sentences: list[str]) -> bool:
-    return sum(len(content_words(_POLITE.sub(" ", sentence))) for sentence in sentences) < _FEW
+    return sum(len(content_words(_patterns()["polite"].sub(" ", sentence))) for sentence in sentences) < _FEW
 
 
 def _has(name: str, view: str) -> bool:

@@ -170,6 +170,34 @@ motus et bouche cousue : Bob part
 ça ne sort pas d'ici : Bob part
 personne ne doit le savoir : Bob part
 de esto ni una palabra: Bob se va
+Nochmal was anderes, unter uns und bitte nirgends speichern: Bob geht.
+Das merkst du dir bitte nicht, Bob geht.
+Bitte das Folgende weder speichern noch weitergeben: Bob geht.
+Bob geht (bitte unter uns und nirgends speichern). Wer vertritt ihn?
+Kurze Frage, die du dir bitte nicht merkst: wie kündige ich Bob?
+Wie sag ich es ihm? Ach, und gespeichert wird davon bitte nichts, Bob ist mein Ex.
+Bob geht, also lass das bitte aus deinen Notizen raus und fix den Lint.
+Können wir kurz unter uns und ohne Notizen reden?
+One more thing, between us and please don't save it anywhere: Bob leaves.
+Bob leaves, which is strictly between us and shouldn't be saved, please.
+This you please don't remember: Bob leaves.
+I'd ask you to neither save nor pass on the following: Bob leaves.
+I want to tell you something that you mustn't store: Bob leaves.
+Just so you know, and this must not end up in any notes, Bob leaves.
+Between us: the server must be replaced, Bob broke it.
+Would you mind not saving this? Bob leaves.
+Autre chose, entre nous et à ne noter nulle part : Bob part.
+Ça, tu ne le retiens pas s'il te plaît, Bob part.
+Une chose encore, que tu ne dois pas enregistrer : Bob part.
+Que ça ne soit noté nulle part, s'il te plaît : Bob part.
+Bob part, alors laisse ça hors de tes notes et corrige le lint.
+Pas besoin de le retenir, et s'il te plaît ne le fais pas : Bob part.
+Otra cosa, entre nosotros y por favor no lo guardes en ningún sitio: Bob se va.
+Esto no lo recuerdes por favor, Bob se va.
+Te pido que no memorices lo siguiente ni se lo cuentes a nadie: Bob se va.
+Que no se guarde en ningún lado, por favor: Bob se va.
+Trata lo siguiente como confidencial y no lo añadas a tu memoria: Bob se va.
+Bob se va (en confianza), ¿qué hago?
 que quede entre estas cuatro paredes: Bob se va
 nadie debe enterarse: Bob se va
 """
@@ -277,6 +305,29 @@ kein Wort im Titel wird übersetzt
 niemand darf die Datei ändern
 pas un mot de plus de 80 caractères par ligne
 ni una palabra más de 30 letras
+Never store passwords in the repo, and don't log them either.
+Keep it between the lines, please.
+Add a dialog with Save, Don't save and Cancel.
+Don't store tokens in localStorage, use a cookie.
+The form validates, but it does not save anything.
+Please don't write the results to disk, just print them.
+The methods are public, private, or protected.
+He wrote "please don't save this" in the ticket, what does he want?
+Passwörter nie im Repo speichern, und auch nicht loggen.
+Die Datei wird angezeigt, aber nicht gespeichert.
+Die Methode ist privat und soll das nicht loggen.
+Er schrieb „bitte nirgends speichern“ ins Ticket, was meint er?
+Den Vertrag haben wir unter uns aufgeteilt, Tom macht die Tests.
+La méthode est privée et ne doit pas journaliser ça.
+Le bouton dit « Ne pas enregistrer », mets-le en rouge.
+Répartis le travail entre nous et le client.
+El formulario valida pero no guarda nada en la base.
+El botón dice "No guardar", ponlo en rojo.
+Reparte el trabajo entre nosotros y el cliente.
+Vergiss das mit den Tabs, wir nehmen Spaces.
+vergiss, was ich über Tabs gesagt habe, wir nehmen Spaces
+il ne faut pas oublier ce que j'ai dit sur les onglets
+olvida lo que dije sobre tabs, usamos espacios
 what does `don't store this` do?
 > off the record
 """
@@ -296,6 +347,7 @@ def test_what_is_said_of_a_program_is_no_wish() -> None:
         ("Off the record: we fire Bob on Friday.", OffRecord.THIS),
         ("My salary is 5k. Don't store that please", OffRecord.THIS),
         ("Can I tell you something off the record?", OffRecord.THIS | OffRecord.NEXT),
+        ("Können wir kurz unter uns und ohne Notizen reden?", OffRecord.THIS | OffRecord.NEXT),
         ("don't remember what I just said", OffRecord.THIS | OffRecord.BEFORE),
         ("what I say next is not for your memory", OffRecord.THIS | OffRecord.NEXT),
         ("what I say next is off the record", OffRecord.THIS | OffRecord.NEXT),
@@ -304,6 +356,10 @@ def test_what_is_said_of_a_program_is_no_wish() -> None:
         ("lo que te voy a decir es confidencial", OffRecord.THIS | OffRecord.NEXT),
         ("forget that, it was confidential", OffRecord.THIS | OffRecord.BEFORE),
         ("scratch that, you shouldn't have kept it. don't store it", OffRecord.THIS | OffRecord.BEFORE),
+        (
+            "Right. One more thing: forget what I said about Quentin, it was a joke.",
+            OffRecord.THIS | OffRecord.BEFORE | OffRecord.ALL,
+        ),
         ("forget what I said about it", OffRecord.THIS | OffRecord.BEFORE),
         ("don't keep what I told you about Quentin", OffRecord.THIS | OffRecord.BEFORE | OffRecord.ALL),
         ("das bleibt unter uns, ok?", OffRecord.THIS | OffRecord.BEFORE),
