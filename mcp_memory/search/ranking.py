@@ -105,9 +105,10 @@ def best_of(
     read: Callable[[Collection[int]], Mapping[int, Passage]],
     weighed: Callable[[Mapping[int, Passage]], Iterable[WeightedRow]],
     most: float,
+    passages_of: Callable[[NotePath], Sequence[Passage]],
 ) -> tuple[list[WeightedRow], bool]:
-    """Return the `limit` best of the chunks with these fused scores, and whether all chunks that were read still
-    existed.
+    """Return the `limit` best of the chunks with these fused scores, a note's statement in place of its quotation, and
+    whether all chunks that were read still existed.
 
     To save reading, the best few chunks are read first. Then only chunks are read that a boost of `most` could still
     bring among the best, or all of them if repeats took places."""
@@ -121,7 +122,7 @@ def best_of(
         if len(found) < len(wanted):
             return best, False
         bar = best[-1].score - most if len(best) == limit else -inf
-    return best, True
+    return _with_statements(best, passages_of), True
 
 
 def without_repeats(weighed: Iterable[WeightedRow], limit: int) -> list[WeightedRow]:
@@ -133,6 +134,19 @@ def without_repeats(weighed: Iterable[WeightedRow], limit: int) -> list[Weighted
         if len(best) >= limit:
             break
     return list(best.values())
+
+
+def _with_statements(rows: Iterable[WeightedRow], read: Callable[[NotePath], Sequence[Passage]]) -> list[WeightedRow]:
+    """Return the rows with a note's statement in place of its quotation, each passage once. A note made from a session
+    quotes the person's words, which may be about something else as well."""
+    found: dict[int, WeightedRow] = {}
+    for row in rows:
+        one = row
+        if row.passage.ordinal and row.passage.chunk.text.startswith(">") and "voice" in row.passage.note.meta:
+            first = read(row.passage.note.path)[:1]
+            one = replace(row, passage=first[0]) if first else row
+        found.setdefault(one.passage.chunk_id, one)
+    return list(found.values())
 
 
 def _kept(first: WeightedRow, again: WeightedRow) -> WeightedRow:

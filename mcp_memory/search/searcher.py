@@ -275,6 +275,7 @@ class Searcher:
             read=self._index.get,
             weighed=lambda passages: weigh(scores, passages, question, weights),
             most=most_boost(question, weights),
+            passages_of=self._index.passages,
         )
 
     async def _left_out(self, query: str, filters: Filters, limit: int, mode: Mode) -> tuple[FilteredOut, ...]:

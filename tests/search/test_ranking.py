@@ -48,7 +48,7 @@ def test_the_best_are_those_of_reading_all(
     def weighed(found: Mapping[int, Passage]) -> list[WeightedRow]:
         return ordered(scores, gained, found)
 
-    best, whole = best_of(scores, limit, read=read, weighed=weighed, most=MOST)
+    best, whole = best_of(scores, limit, read=read, weighed=weighed, most=MOST, passages_of=lambda _: [])
     assert whole
     assert best == without_repeats(weighed(everything), limit)
     asked = [chunk for wanted in reads for chunk in wanted]
@@ -64,7 +64,9 @@ def test_only_what_may_still_come_among_the_best_is_read() -> None:
         read.update(wanted)
         return {chunk: everything[chunk] for chunk in wanted}
 
-    best, _ = best_of(scores, 6, read=reading, weighed=lambda found: ordered(scores, {}, found), most=0.2)
+    best, _ = best_of(
+        scores, 6, read=reading, weighed=lambda found: ordered(scores, {}, found), most=0.2, passages_of=lambda _: []
+    )
     assert [each.passage.chunk_id for each in best] == [0, 1, 2, 3, 4, 5]
     assert len(read) in range(FIRST_READ * 6, 28)
 

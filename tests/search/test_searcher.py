@@ -461,6 +461,18 @@ class TestPassages:
         assert set(talk.places.values()) == {"2023-05-08"}
 
 
+@pytest.mark.parametrize("voice", ["voice: said\n", ""], ids=["made of a session", "somebody's own"])
+async def test_a_statement_stands_for_the_words_that_it_was_made_of(
+    tmp_path: Path, toy: ToyEmbedder, voice: str
+) -> None:
+    said = "> " + "Long after the fair we talked about harbours, cranes and the price of salt. " * 12
+    note = f"---\nkind: decision\n{voice}---\n\nThe lift is rented by the week.\n\n{said}\n"
+    with closing(SqliteIndex(tmp_path / "index")) as index:
+        fill(index, {"a.md": note}, toy)
+        hits = (await searcher(index, toy).search("harbours, salt", limit=5, filters=ALL, mode="keyword")).hits
+    assert [hit.snippet.partition(" ")[0] for hit in hits] == (["The"] if voice else [">", "The"])
+
+
 async def test_meaning_is_found_without_a_common_word(tmp_path: Path, model_cache: Path) -> None:
     """The real model: the question shares no word with its answer."""
     files = {
