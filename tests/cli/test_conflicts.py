@@ -47,7 +47,7 @@ def test_scripts_list_and_decide(place: Place):
         )
         assert "1 change undone" in place.run("undo", new, "--yes").ok().out
         assert "both apply" in place.run("review", "--both", new.lower(), "--with", old[-6:].lower()).ok().out
-        assert "nothing waits" in place.run("review", "--conflicts").ok().out
+        assert "no contradiction waits" in place.run("review", "--conflicts").ok().out
         assert place.run("review", "--keep", old).code == 4
         assert place.run("review", "--with", old).code == 2
 
