@@ -9,11 +9,12 @@ UNSURE = 0.18
 are below it, and a quarter of the questions about things that nobody ever said."""
 
 UNWANTED = 0.4
-"""The likelihood below which a prompt needs no memory. With the other thresholds below, measured by simulation on the
-prompts of three lived histories and of seven other people, with a line that points to titles counted as one passage:
-with .5, .07 and no pointers beside a passage, 39 and 56 % of what is shown help, and 39 of 103 and 76 % of the prompts
-that need memory get something. With these, it is 47 and 55 %, 40 of 103 and 80 %; all that they need get 59 % of the
-other people's prompts instead of 54 %. Another processor's int8 arithmetic moves a prompt or two across a threshold."""
+"""The likelihood below which a prompt needs no memory. This and the thresholds below were chosen by simulation on the
+prompts of three lived histories and of seven other people. A line that points to titles counts as one passage. With .5,
+.07 and no pointers beside a passage, 39 and 56 % of what is shown help. 39 of 103 and 76 % of the prompts that need
+memory get something. With these thresholds, it is 47 and 55 %, and 40 of 103 and 80 %. 59 % of the other people's
+prompts get all that they need, instead of 54 %. Another processor's int8 arithmetic moves a prompt or two across a
+threshold."""
 
 IRRELEVANT = 0.07
 """The probability of helping with a prompt below which a passage is skipped."""
