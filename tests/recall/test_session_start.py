@@ -144,8 +144,10 @@ async def test_what_holds_for_a_time_comes_first_and_ends(world: World) -> None:
         for rule in ("Answers are short.", "Tests run before every commit."):
             await engine.append(rule, kind="preference")
         assert (await begun(engine, "a", project="wall")).splitlines()[1].endswith(freeze)
+        await engine.append("No deploys this week, code freeze.", kind="fact", project="wall", expires="2026-11-28")
+        assert "No deploys this week" in await begun(engine, "b", project="wall")
         world.later(days=8)
-        assert "wall must not" not in await begun(engine, "b", project="wall")
+        assert "deploy" not in await begun(engine, "c", project="wall")
 
 
 async def test_a_projects_own_rules_and_those_for_everything_take_turns(world: World) -> None:

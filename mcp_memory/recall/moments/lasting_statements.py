@@ -13,7 +13,7 @@ from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.models import NoteId, NoteRecord
 from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.text.dates.ends import find_limit
-from mcp_memory.text.language.denials import ADVISES_AGAINST, FORBIDS
+from mcp_memory.text.language.denials import ADVISES_AGAINST, FORBIDS, denies
 from mcp_memory.text.language.sentences import sentences, statement_of, without_reasons
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_tables import has_cue
@@ -94,7 +94,11 @@ def _line(note: NoteRecord, statement: str, now: datetime) -> tuple[_Rank, str] 
     if note.kind not in LASTING or (_has("moment", statement) and not ends):
         return None
     was_extracted = "voice" in note.meta
-    rules = [line for line in whole if is_rule(line) or (not was_extracted and _has("universal", line))]
+    rules = [
+        line
+        for line in whole
+        if is_rule(line) or (not was_extracted and _has("universal", line)) or (ends and denies(line))
+    ]
     if rules:
         return _Rank.FOR_A_TIME if ends else _Rank.RULE, rules[0]
     return (_Rank.DECISION, whole[0]) if whole and note.kind == DECISION else None
