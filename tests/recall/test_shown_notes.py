@@ -259,6 +259,7 @@ async def test_the_note_can_be_recalled_edited_and_erased(world: World) -> None:
         assert NOTE not in await desk.turn(UNSURE, recalled)  # it got the title
         assert (await desk.counts())[:2] == (1, 1)
         await desk.engine.update(note, f"{NOTE} It is new.")
+        await embedded(desk.engine)
         await desk.engine.perform("stats", {})  # counts what waits to be counted
         assert (await desk.counts())[:2] == (0, 0)
         await desk.turn(SURE, USED, "one")
