@@ -286,3 +286,16 @@ async def test_fifty_calls_at_once_are_told_once(world: World) -> None:
             for _ in range(50):
                 tasks.start_soon(call)
         assert len(told) == 50 and sum(told) == 1
+
+
+async def test_a_freeze_is_shown_or_refuses_until_it_ends(world: World) -> None:
+    async with world.engine() as engine:
+        freeze = {"content": "No deploys this week.", "kind": "decision", "project": "mill", "expires": "2026-11-25"}
+        deploy = {"command": "make deploy ENV=prod"}
+        await engine.append(**freeze, source="claude-code")
+        told = await _advice(engine, arguments=deploy, stop=True)
+        assert "No deploys this week." in told["text"] and not told["stops"], "an agent's note is only shown"
+        await engine.append(**{**freeze, "content": "No deploys this week, whoever asks."}, source=PERSON)
+        assert (await _advice(engine, "c/two", arguments=deploy, stop=True))["stops"]
+        world.later(days=5)
+        assert (await _advice(engine, "c/three", arguments=deploy, stop=True))["text"] == ""

@@ -2,6 +2,7 @@
 to touch, says under `when` that it helps then, or quotes the error that the agent has just met. Only exact matches give
 advice. It matches only words, since each call of a tool waits for it."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,7 +15,14 @@ from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.context_budget import TextFrame, fit, render
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, stretches
 from mcp_memory.recall.moments.error_quotes import ErrorOutput
-from mcp_memory.recall.moments.note_mentions import BY_PHRASE, Mention, acts_of, find_mention, says_action
+from mcp_memory.recall.moments.note_mentions import (
+    BY_PHRASE,
+    Mention,
+    activities_of,
+    acts_of,
+    find_mention,
+    says_action,
+)
 from mcp_memory.recall.moments.persons_orders import is_curated, is_persons_word
 from mcp_memory.recall.moments.tool_action import ToolAction, read_action
 from mcp_memory.recall.seen_passages import mark_of
@@ -114,7 +122,7 @@ class ActionAdvisor:
             and refusal not in briefer.seen.seen_by(session)
             and self._is_current(passage, wanted)
             and is_persons_word(self.vault, passage, action)
-            and self._is_new(session, passage, str(action))
+            and self._is_new(session, passage, refusal)
             and briefer.seen.add(session, [refusal])
         )
 
@@ -128,7 +136,7 @@ class ActionAdvisor:
                 mention = find_mention(passage.chunk.text, action, commands=commands)
             if not mention and passage.ordinal == 0 and any(says_action(phrase, action) for phrase in note.when):
                 mention = BY_PHRASE
-            if mention:
+            if mention and (mention.weight or note.kind in _LEARNED_KINDS):
                 rank = (mention.forbids, note.kind != "fix", mention.weight, curated, *_nearness(passage, now))
                 yield rank, mention, passage
 
@@ -139,7 +147,7 @@ class ActionAdvisor:
             is_learned = passage.note.kind in _LEARNED_KINDS
             likeness = error.likeness(f"{passage.note.title}\n{passage.chunk.text}", is_learned=is_learned)
             if likeness and passage.note.kind not in _NO_FIX_KINDS:
-                yield (likeness, is_learned, *_nearness(passage, now)), Mention(False, 0, False, ""), passage
+                yield (likeness, is_learned, *_nearness(passage, now)), Mention(False, 0, ""), passage
 
     def _found(self, terms: Iterable[str], wanted: Filters) -> list[Passage]:
         """Return the passages with any of these words; without a project, only passages without one."""
@@ -183,6 +191,8 @@ def _nearness(passage: Passage, now: datetime) -> tuple[bool, float]:
 
 
 def _terms(action: ToolAction) -> Iterable[str]:
+    for words in activities_of(action):
+        yield from re.findall(r"\w+", words)
     for file in action.files[:8]:
         name = file.rpartition("/")[2]
         yield from (file, name, name.partition(".")[0], file.partition("/")[0])

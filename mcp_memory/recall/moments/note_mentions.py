@@ -13,6 +13,7 @@ from mcp_memory.recall.moments.shell_line import simple_commands
 from mcp_memory.recall.moments.tool_action import ShellCommand, ToolAction
 from mcp_memory.text.language.denials import ADVISES_AGAINST, FORBIDS, INSTEAD
 from mcp_memory.text.language.terms import content_words, fold
+from mcp_memory.text.language.word_tables import either
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(\w])|\n+\s*(?:[-*+]|\d+[.)])?\s*")
 _CLAUSE = re.compile(r"[,;:]\s+(?=(?:[^`]*`[^`]*`)*[^`]*$)|\s+[-–—]+\s+|\s+(?:but|instead|sondern|pero|mais)\s+")
@@ -21,23 +22,29 @@ _CODE = re.compile(r"`+([^`\n]+)`+")
 _TOKEN = re.compile(r"(?<![\w./@-])(?:[\w@.~<>{}*+-]*[/.][\w@.~<>{}*+/-]*)(?<![.,])")
 _HOLE = re.compile(r"<[^>]*>|\{[^}]*\}|\b[A-Z]{3,}(?:[-_]?[A-Z]{2,})*\b(?!\.)|…|\.\.\.")
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,9}$|^\.[a-z]")
+_ORDERS = re.compile(f"{FORBIDS.pattern}|{WORDS['orders']}", re.IGNORECASE)
+_EXCUSED = re.compile(either([WORDS["excused"]], {**WORDS, "no": _ORDERS.pattern}), re.IGNORECASE)
+_CONDITIONAL = re.compile(WORDS["conditional"], re.IGNORECASE)
+_FORBIDDEN = {
+    words: re.compile(either([WORDS["forbidden"]], {"it": words}), re.IGNORECASE | re.MULTILINE)
+    for words in WORDS["activities"].split("\n")
+}
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")
 
 
 class Mention(NamedTuple):
-    """A mention, ordered by its value as advice. `weight`: how exactly the `sentence` names the action, 1 to 4;
-    `forbids`: in the words of an order; `is_against`: in other words."""
+    """A mention, ordered by its value as advice. `weight`: how exactly the `sentence` names the action, 1 to 4,
+    or 0 for an order that the action keeps; `forbids`: in the words of an order."""
 
     forbids: bool
     weight: int
-    is_against: bool
     sentence: str
 
     def is_in(self, line: str) -> bool:
         return bool(self.sentence) and (line.strip() in self.sentence or self.sentence in line)
 
 
-BY_PHRASE = Mention(forbids=False, weight=3, is_against=False, sentence="")
+BY_PHRASE = Mention(forbids=False, weight=3, sentence="")
 """The mention of an action in a phrase under `when`."""
 
 
@@ -56,20 +63,27 @@ def acts_of(action: ToolAction) -> Iterator[str]:
             yield "install"
 
 
+def activities_of(action: ToolAction) -> list[str]:
+    """Return the words for each activity that a command may do."""
+    return [words for words in _FORBIDDEN if re.search(words, str(action.commands), re.IGNORECASE)]
+
+
 def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Mention | None:
     """Return the best mention in a note's text. `commands`: whether the note may name a command without advising
     against it."""
     found: list[Mention] = []
-    keys = {part for file in action.files for part in re.split(r"[/.]", file) if part}
-    keys |= {command.words[0].lower() for command in action.commands}
+    lines = [" ".join([*command.words, *command.flags]).replace("\n", " ") for command in action.commands]
+    activities = activities_of(action)
     for sentence, following in pairwise([*map(str.strip, _SENTENCE.split(text)), ""]):
-        if not any(key in sentence or key in sentence.lower() for key in keys):
-            continue
         goes_on = _OF_IT.search(following) and "`" not in following
         for clause, is_against, forbids in _clauses(sentence):
+            scene = "\n".join([*lines, "", clause, "", action.text])
+            if (forbids or is_against) and any(_FORBIDDEN[words].search(scene) for words in activities):
+                found.append(Mention(not _CONDITIONAL.search(clause), 4, sentence))
             if weight := _weight(clause, action, is_against, commands or is_against):
-                is_order = forbids or bool(goes_on and FORBIDS.search(following))
-                found.append(Mention(is_order, weight, is_against, f"{sentence} {following}" if goes_on else sentence))
+                is_order, counts = forbids or bool(goes_on and _ORDERS.search(following)), not _EXCUSED.search(scene)
+                whole = f"{sentence} {following}" if goes_on else sentence
+                found.append(Mention(is_order and counts, weight * counts, whole))
     return max(found, default=None)
 
 
@@ -83,7 +97,7 @@ def _clauses(sentence: str) -> Iterator[tuple[str, bool, bool]]:
             yield clause[: turn.start()], False, False
             yield clause[turn.start() :], True, True
         elif not before:
-            yield clause, bool(ADVISES_AGAINST.search(prose)), bool(FORBIDS.search(prose))
+            yield clause, bool(ADVISES_AGAINST.search(prose)), bool(_ORDERS.search(prose))
 
 
 def _weight(clause: str, action: ToolAction, is_against: bool, commands: bool) -> int:

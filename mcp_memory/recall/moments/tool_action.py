@@ -28,11 +28,13 @@ class ShellCommand(NamedTuple):
 
 class ToolAction(NamedTuple):
     """The files and commands of a call. `files`: the files that it changes or runs, relative to the project's folder
-    where they are in it. `only_reads`: all its commands only show what is there."""
+    where they are in it. `only_reads`: all its commands only show what is there. `text`: what it writes, without the
+    lines that were there before."""
 
     files: Sequence[str]
     commands: Sequence[ShellCommand]
     only_reads: bool
+    text: str
 
 
 def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) -> ToolAction:
@@ -54,7 +56,10 @@ def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) 
         parts = parts[: len(parts) - parts[::-1].index(name)]
     root = "/".join(parts) + "/"
     places = (normpath(join(folder or "/", expanduser(file.strip()))).removeprefix(root) for file in files)
-    return ToolAction(list(dict.fromkeys(places))[:20], commands[:20], only_reads)
+    old = texts.pop("old_string", "").split("\n")
+    lines = (line for text in texts.values() for line in text.split("\n") if line not in old)
+    text = "\n".join(line for line in lines if not patch or line[:1] == "+")
+    return ToolAction(list(dict.fromkeys(places))[:20], commands[:20], only_reads, text)
 
 
 def _variants(words: Sequence[str]) -> Iterator[ShellCommand]:
@@ -64,11 +69,11 @@ def _variants(words: Sequence[str]) -> Iterator[ShellCommand]:
     if not plain or plain[0] != words[0]:
         return
     program = basename(plain[0])
-    yield ShellCommand((program, *plain[1:]), frozenset(word.partition("=")[0] for word in words if word[:1] == "-"))
+    yield ShellCommand((program, *plain[1:]), frozenset(word.partition("=")[0] for word in words if word[:1] in "->"))
     if program in WORD_SETS["runners"] and len(words) > 1 and (not program.startswith("python") or words[1] == "-m"):
         yield from _variants(words[2:] if words[1] in {"run", "exec", "x", "dlx", "-m"} else words[1:])
         if plain[1:2] and plain[1] in {"add", "install", "i"}:
-            yield from (ShellCommand((package,)) for package in plain[2:])
+            yield from (ShellCommand((package,), frozenset({"--install"})) for package in plain[2:])
 
 
 def _files_of(words: Sequence[str]) -> Iterator[str]:
