@@ -8,25 +8,24 @@ from typing import Any
 
 from mcp_memory.errors import InvalidInput
 
-MONTHS = {
-    "january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4, "may": 5, "june": 6,
-    "jun": 6, "july": 7, "jul": 7, "august": 8, "aug": 8, "september": 9, "sept": 9, "sep": 9, "october": 10, "oct": 10,
-    "november": 11, "nov": 11, "december": 12, "dec": 12,
-}  # fmt: skip
+_MONTHS = (
+    "january jan,february feb,march mar,april apr,may,june jun,july jul,august aug,september sept sep,october oct,"
+    "november nov,december dec"
+)
+MONTHS = {name: number for number, names in enumerate(_MONTHS.split(","), 1) for name in names.split()}
 """English names in lower case, longest first."""
 
-_COUNTS = ("a an one ein einem einer eine un une una", "two zwei deux dos", "three drei trois tres",
-           "four vier quatre cuatro", "five fünf cinq cinco", "six sechs seis", "seven sieben sept siete",
-           "eight acht huit ocho", "nine neun neuf nueve", "ten zehn dix diez", "eleven elf",
-           "twelve zwölf")  # fmt: skip
-NUMBERS = {word: str(number) for number, words in enumerate(_COUNTS, 1) for word in words.split()}
+_COUNTS = (
+    "a an one ein einem einer eine un une una,two zwei deux dos,three drei trois tres,four vier quatre cuatro,"
+    "five fünf cinq cinco,six sechs seis,seven sieben sept siete,eight acht huit ocho,nine neun neuf nueve,"
+    "ten zehn dix diez,eleven elf,twelve zwölf"
+)
+NUMBERS = {word: str(number) for number, words in enumerate(_COUNTS.split(","), 1) for word in words.split()}
 """Number words in all languages, with the articles that mean one."""
 
-VAGUE_NUMBERS = {
-    **dict.fromkeys(("a couple of", "couple of", "a couple", "un par de"), "2"),
-    **dict.fromkeys(("a few", "few", "several", "ein paar", "einigen", "einige", "mehreren", "quelques", "plusieurs",
-                     "unos", "unas", "algunos", "algunas", "varios", "varias"), "3"),
-}  # fmt: skip
+_TWO = "a couple of,couple of,a couple,un par de"
+_FEW = "a few,few,several,ein paar,einigen,einige,mehreren,quelques,plusieurs,unos,unas,algunos,algunas,varios,varias"
+VAGUE_NUMBERS = dict.fromkeys(_TWO.split(","), "2") | dict.fromkeys(_FEW.split(","), "3")
 """Words for a few: `a few days ago`."""
 
 _EXAMPLE = "pass for example 2026-11-21 or 2026-11-21T10:00:00+01:00"

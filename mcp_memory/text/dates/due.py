@@ -7,13 +7,14 @@ doesn't know `nächsten Freitag`, `el viernes` and `end of month`, and reads `Fr
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
 from mcp_memory.text.dates import MONTHS, NUMBERS, as_datetime
 from mcp_memory.text.dates.periods import parse_phrase
+from mcp_memory.text.language.word_tables import read_table
 
 MOST_CHARS = 2000
 """The most characters of a text that are read."""
@@ -22,62 +23,18 @@ WEEK_ENDS_ON = 4
 """The day meant by `by the end of the week`: Friday, or on a weekend, Sunday. An early reminder is better than a late
 one."""
 
-_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_FOREIGN = {
-    "monday": "montag lundi lunes", "tuesday": "dienstag mardi martes tues tue",
-    "wednesday": "mittwoch mercredi miércoles miercoles", "thursday": "donnerstag jeudi jueves thurs thur thu",
-    "friday": "freitag vendredi viernes fri", "saturday": "samstag sonnabend samedi sábado sabado",
-    "sunday": "sonntag dimanche domingo",
-    "january": "januar janvier enero", "february": "februar février febrero", "march": "märz mars marzo",
-    "april": "avril abril", "may": "mai mayo", "june": "juni juin junio", "july": "juli juillet julio",
-    "august": "août agosto", "september": "septembre septiembre", "october": "oktober octobre octubre",
-    "november": "novembre noviembre", "december": "dezember décembre diciembre",
-    "today": "heute aujourd’hui hoy", "morning": "früh vormittag matin", "afternoon": "nachmittag après-midi",
-    "evening": "abend soir", "noon": "mittag midi mediodía",
-    "minutes": "minuten minute minutos", "hours": "stunden stunde heures heure horas hora",
-    "days": "tagen tage tag jours jour días día", "weeks": "wochen woche semaines semaine semanas semana",
-    "months": "monaten monate monat mois meses mes",
-}  # fmt: skip
+WEEKDAYS: str = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_DAYS: Sequence[str] = WEEKDAYS.split("|")
+_TABLE = read_table("mcp_memory.text.dates", "due.toml")
+_FOREIGN: dict[str, str] = _TABLE["words"]
 _ENGLISH = {word: english for english, words in _FOREIGN.items() for word in words.split()}
 _IN = "in|dans|en|dentro de"
 _UNITS = "|".join(
     f"{unit[:-1]}s?|{'|'.join(_FOREIGN[unit].split())}" for unit in ("minutes", "hours", "days", "weeks", "months")
 )
 _COUNTED = re.compile(rf"\b(?:{_IN}) ([^\W_]+) ({_UNITS})\b")
-_PHRASES = tuple(
-    (re.compile(pattern), english)
-    for pattern, english in (
-        ("['‘]", "’"),
-        (r"\b(?:the )?day after tomorrow\b|\bübermorgen\b|\baprès-demain\b|\bpasado mañana\b", " overmorrow "),
-        (r"\b(?:de|por|en) la mañana\b|\besta mañana\b", " morning "),
-        (r"\bpor la tarde\b|\besta tarde\b", " afternoon "),
-        (r"\b(?:esta|por la) noche\b|\btonight\b", " today evening "),
-        (r"\bthis (?=morning|afternoon|evening)|\bce (?=soir)|\bcet (?=après-midi)", " today "),
-        (r"\bheute morgen\b", " today morning "), (r"\bmorgens\b", " morning "), (r"\bguten morgen\b", ""),
-        (r"\bmorgen\b|\bdemain\b|\bmañana\b|\btmrw\b", " tomorrow "),
-        (r"\b(?:this |next |coming |the )?weekend\b|\bwochenende\b|\bweek-end\b|\bfin de semana\b", " saturday "),
-        (r"\b(?:end of|late|ende|fin de) (?:the |der |la )?(?:next week|(?:nächste|kommende)[nrs]? woche|próxima semana"
-         r"|semaine prochaine|semana que viene)\b", " nextweek friday "),
-        (r"\b(?:end of|ende|fin de|fin) (?:the |this |der |dieser |la |cette )?(?:week|woche|semaine)\b",
-         " endofweek "),
-        (r"\b(?:end of|ende|fin|finales|final) (?:the |this |des |dieses |du |de |este )?(?:month|monats|mois|mes)\b"
-         r"|\bmonatsende\b", " endofmonth "),
-        (r"\b(?:end of|ende|fin) (?:the |this |des |dieses |de l’|de |del )?(?:year|jahres|année|año)\b|\bjahresende\b",
-         " endofyear "),
-        (r"\b(?:end of (?:the )?day|eod)\b", " today "),
-        (r"\bweek after next\b|\bübernächste[nrs]? woche\b", " weekafternext "),
-        (r"\b(?:next|nächste[nrs]?|kommende[nrs]?|la próxima) (?:week|woche|semana)\b|\bsemaine prochaine\b"
-         r"|\bsemana que viene\b|\b(?:early )next week\b", " nextweek "),
-        (r"\b(?:next|nächste[nrs]?|kommende[nrs]?|el próximo) (?:month|monat|mes)\b|\bmois prochain\b"
-         r"|\bmes que viene\b", " nextmonth "),
-        (r"\b([0-9]{1,2}) ?h ?([0-5][0-9])?\b(?! ?later)", r" at \1:\2 "),
-        (r"\b([0-9]{1,2})(?:[.:]([0-5][0-9]))? ?uhr\b", r" at \1:\2 "), (r"\b(?:a las|à|gegen|um) (?=[0-9])", " at "),
-        (rf"\b(?:{_IN}) (?:1 |a )?(?:fortnight|quinzaine|quincena)\b", " in 2 weeks "),
-        (r"\b(?:a )?couple of\b", " 2 "),
-    )
-)  # fmt: skip
+_PHRASES = [(re.compile(pattern), english) for pattern, english in _TABLE["phrases"]]
 _WEEKS = "nextweek|weekafternext"
-WEEKDAYS = "|".join(_DAYS)
 _ANCHORS = f"{WEEKDAYS}|today|tomorrow|overmorrow"
 COUNT = "|".join([*NUMBERS, "[0-9]{1,2}"])
 _VERBS = (

@@ -11,6 +11,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.text.dates import NUMBERS, VAGUE_NUMBERS
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.dates.periods import Leans, find_period, parse_phrase
+from mcp_memory.text.language.word_tables import read_table
 
 LANGUAGES = ["en", "de", "fr", "es"]
 MAX_CHARS = 60
@@ -67,12 +68,7 @@ _PART_OF_MONTH = re.compile(
 )
 """Matches a third of a period: `early November`, `Ende 2025`."""
 _COMPOUND = re.compile(r"(monat|jahr)e?s(anfang|mitte|ende)", re.IGNORECASE)
-_SAME = {
-    "ce mois": "ce mois-ci", "l'an dernier": "l'année dernière", "voriges jahr": "letztes jahr",
-    "vergangenes jahr": "letztes jahr", "vorigen monat": "letzten monat", "vergangenen monat": "letzten monat",
-    "ce matin": "aujourd'hui", "ce soir": "aujourd'hui", "cette nuit": "aujourd'hui", "cet après-midi": "aujourd'hui",
-    "esta mañana": "hoy", "esta tarde": "hoy", "esta noche": "hoy", "anoche": "ayer",
-}  # fmt: skip
+_SAME: dict[str, str] = read_table("mcp_memory.text.dates", "due.toml")["same"]
 """Phrases that dateparser doesn't know, with equivalent phrases that it knows."""
 _ARTICLES = ("la ", "le ", "el ")
 """Articles that dateparser needs: it knows `la semaine dernière`, but not `semaine dernière`."""

@@ -20,11 +20,12 @@ from mcp_memory.text.markdown.links import prose
 from mcp_memory.text.markdown.properties import is_slip
 from mcp_memory.text.markdown.tags import CODE, tags_of, text_tags
 
-WORDS = frozenset((
-    "private", "privat", "privates", "prive", "privee", "privado", "privada",
-    "confidential", "vertraulich", "vertrauliches", "confidentiel", "confidentielle", "confidencial", "geheim",
-    "privateandconfidential", "donotshare", "nichtteilen", "nichtweitergeben", "nepaspartager", "nocompartir",
-))  # fmt: skip
+_WORDS = (
+    "private privat privates prive privee privado privada confidential vertraulich vertrauliches confidentiel "
+    "confidentielle confidencial geheim privateandconfidential donotshare nichtteilen nichtweitergeben nepaspartager "
+    "nocompartir"
+)
+WORDS = frozenset(_WORDS.split())
 """The words for private in the four languages, without accents."""
 
 PRIVATE = "private"
@@ -32,15 +33,16 @@ PRIVATE = "private"
 
 _FOLDERS = frozenset(f"{word}{rest}" for word in WORDS for rest in ("", "note", "notes", "notizen", "stuff", "diary"))
 _KEYS = WORDS | {f"is{word}" for word in WORDS}
-_SHARED_KEYS = frozenset(("share", "shared", "shareable", "sharing", "teilen", "partager", "compartir"))
+_SHARED_KEYS = frozenset("share shared shareable sharing teilen partager compartir".split())  # noqa: SIM905 -- words
 _PUBLIC_KEYS = frozenset(("public", "ispublic", "offentlich", "publico"))
 _ADVERB = re.compile("^(?:strictly|highly|streng|strikt|strictement|tres|estrictamente|muy)(?=.)")
-_YES = WORDS | frozenset(("true", "yes", "y", "x", "on", "ja", "oui", "si", "wahr", "vrai", "verdadero"))
-_NO = frozenset(
-    ("", "false", "no", "n", "not", "never", "off", "none", "null", "nein", "nie", "non", "jamais", "nunca", "falsch")
-) | frozenset(("faux", "falso", "public", "offentlich", "publique", "publico"))
+_YES = WORDS.union("true yes y x on ja oui si wahr vrai verdadero".split())  # noqa: SIM905 -- a list of words
+_NOT = (
+    "false no n not never off none null nein nie non jamais nunca falsch faux falso public offentlich publique publico"
+)
+_NO = {"", *_NOT.split()}
 _TAG_KEYS = frozenset(("tags", "tag"))
-_SENTENCES = frozenset(("title", "description", "summary", "abstract", "subtitle", "aliases", "alias"))
+_SENTENCES = frozenset("title description summary abstract subtitle aliases alias".split())  # noqa: SIM905 -- words
 """Properties in which a comma doesn't end an item."""
 
 _HINT = re.compile(r"pri[vw]|confiden|vertraulich|geheim|share|teilen|weiter|partager|compartir", re.IGNORECASE)
