@@ -130,6 +130,24 @@ class SessionNotes:
             if note.id in note_ids and not note.is_edited and (even_remembered or note.score < REMEMBERED):
                 await self._drop(note, session, READ)
 
+    async def drop_waiting(self, note_ids: Iterable[str], session: str) -> None:
+        """Drop the proposals of any session among these notes that nobody has edited."""
+        for name in note_ids:
+            for note in await in_thread(self._core.index.note_by_id, NoteId(name), what="looking for a proposal"):
+                if note.state is NoteState.INBOX and note.updated is None:
+                    await self._drop(note, session, READ)
+
+    async def drop_decided(self, statement: str, replaced: str | None, captured: CapturedMessages) -> None:
+        """Drop the proposals that say what was stored now, or another value, or that contest the replaced note."""
+        near = await self._core.search.near_notes.nearest(statement, project=captured.project)
+        proposals = await in_thread(self._core.indexing.conflicts.contested.proposals, what="reading contested notes")
+        contesting = [note.id for name, note in proposals.items() if name == replaced]
+        for one in near:
+            found = one.compare(statement)
+            if found.says_the_same or found.other_value:
+                contesting.append(one.passage.note.id)
+        await self.drop_waiting(contesting, captured.session)
+
     async def retire(self, place: Place, captured: CapturedMessages, reason: str, *, done: bool = False) -> None:
         """Forget a note that isn't true any more; what it superseded is active again. A commitment may be done."""
         with suppress(Refused, NotFound), acting(Caller(captured.client, captured.session)):

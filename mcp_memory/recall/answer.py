@@ -115,7 +115,8 @@ class RecallAnswerer:
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
         if not is_prompt and asks_for_commitments(query):
-            given = self.index, filters, self.clock(), self.vault.layout.tz
+            contested = self.current.conflicts.contested
+            given = self.index, filters, self.clock(), self.vault.layout.tz, contested.remark_on
             if due := await in_thread(commitments, *given, deadline_s=LOOK_S, what="looking for commitments"):
                 return self.due(budget_tokens, map(due_line, due), COMMITMENTS_TITLE)
         pointed: list[RankedChunk] = []

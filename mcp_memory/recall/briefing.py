@@ -242,7 +242,7 @@ class Briefer:
         wanted = replace(wanted, project=wanted.project or NO_PROJECT, private=self.config.private_marks)
 
         def look() -> list[Reminder]:
-            found = commitments(self.index, wanted, now, zone)
+            found = commitments(self.index, wanted, now, zone, self.answerer.current.conflicts.contested.remark_on)
             seen = self.seen.seen_by(session) if found else frozenset[str]()
             return asked_about(found, asked) if asked else reminders(found, stages, session, seen)
 

@@ -1,7 +1,7 @@
 """Remind of commitments: the day before, on the day, at the hour, the day after, and while overdue."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
@@ -54,6 +54,8 @@ class Commitment:
     note: NoteRecord
     due: DueDate
     stage: Stage
+    remark: str = ""
+    """What perhaps holds instead."""
 
     @property
     def when(self) -> str:
@@ -70,14 +72,22 @@ class Reminder:
     marks: tuple[str, ...]
 
 
-def commitments(index: Index, wanted: Filters, now: datetime, zone: tzinfo, *, done: bool = False) -> list[Commitment]:
-    """Return the open commitments, the notes with a `due`, or the `done` ones; the earliest first. Reads the index: for
-    a worker thread."""
+def commitments(
+    index: Index,
+    wanted: Filters,
+    now: datetime,
+    zone: tzinfo,
+    remark_on: Callable[[NoteId], str] = lambda _: "",
+    *,
+    done: bool = False,
+) -> list[Commitment]:
+    """Return the open commitments, the notes with a `due`, or the `done` ones; the earliest first, with remarks. Reads
+    the index: for a worker thread."""
     states = frozenset({NoteState.ARCHIVED if done else NoteState.ACTIVE})
     wanted = replace(wanted, states=states, due=True, foreign=False, now=None if done else wanted.now)
     local = now.astimezone(zone)
     found = [
-        Commitment(note, due, Stage.DONE if done else _stage(due, local))
+        Commitment(note, due, Stage.DONE if done else _stage(due, local), remark_on(note.id))
         for note in index.notes(wanted)
         if (due := due_from(note.meta["due"], zone)) and (not done or "done_at" in note.meta)
     ]
@@ -152,7 +162,8 @@ def _line(one: Commitment) -> str:
 
 
 def _title(one: Commitment) -> str:
-    return f"{in_quotes(one.note.title[:TITLE_CHARS])} [{one.note.id[-ID_CHARS:]}]{_by_an_agent(one.note)}"
+    title = f"{in_quotes(one.note.title[:TITLE_CHARS])} [{one.note.id[-ID_CHARS:]}]{_by_an_agent(one.note)}"
+    return f"{title} ({one.remark})" if one.remark else title
 
 
 def _by_an_agent(note: NoteRecord) -> str:

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 from mcp_memory.statements.language import introduces
 from mcp_memory.text.conversation.own_words import MASK, handed_from, masked, own_words, pasted_from
-from mcp_memory.text.conversation.relayed_words import asks_whether_it_is_true, relays
+from mcp_memory.text.conversation.relayed_words import asks_whether_it_is_true, foreign_until, relays
 
 MAX_CHARS = 4000
 """The most characters of a typed message; nothing of a longer message is stored without review."""
@@ -23,15 +23,17 @@ MAX_SENTENCE_CHARS = 600
 class UserSentence:
     """A sentence. `text` is verbatim; `view` has the same length, in lower case, with quotations and code masked.
     `may_be_pasted`: the sentence follows the apparent start of a page, or is in a line that relays another person's
-    words. `is_below_heading`: only because of a heading or a colon. `line` is the index of its line among your own
-    lines of the message."""
+    words. `is_likely_typed`: only because of a heading, a colon, or relayed words that end before it.
+    `is_below_quotation`: only because of a quotation that another line introduces. `line` is the index of its line
+    among your own lines of the message."""
 
     text: str
     view: str
     is_question: bool
     may_be_pasted: bool = False
     line: int = 0
-    is_below_heading: bool = False
+    is_likely_typed: bool = False
+    is_below_quotation: bool = False
 
     @property
     def unquoted(self) -> str:
@@ -57,18 +59,20 @@ def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[Us
     pasted_at, handed_at = pasted_from(message, kept), handed_from(message, kept)
     found: list[UserSentence] = []
     above: int | None = None
-    relayed_to = 0
+    relayed_to = foreign_to = 0
+    quoted_at = len(message)
     for start, end in _sentences(view, kept):
         seen = _with_thumbs_as_words(view[start:end])
         if stops_at(seen):
             if message[end:].lstrip().startswith(">"):
                 # The text below the quotation may be yours, or the other author's.
-                pasted_at = handed_at = min(pasted_at, end)
+                pasted_at = handed_at = quoted_at = min(pasted_at, end)
                 continue
             # A quotation in this sentence is masked already; the words after its colon aren't the user's either.
             break
         if relays(seen):
             relayed_to = kept.find("\n", start) if "\n" in kept[start:] else len(kept)
+            foreign_to = foreign_until(seen, start, end, relayed_to)
         sentence = kept[start:end]
         text, begin = sentence.strip(), len(sentence) - len(sentence.lstrip())
         if len(text) <= MAX_SENTENCE_CHARS and any(c.isalnum() for c in seen):
@@ -77,8 +81,8 @@ def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[Us
             line = message.count("\n", 0, start + begin)
             above = line if above is None else above
             may_be_pasted = start >= pasted_at or start < relayed_to
-            is_below_heading = pasted_at <= start < handed_at and start >= relayed_to
-            found.append(UserSentence(text, text_view, is_question, may_be_pasted, line - above, is_below_heading))
+            likely = foreign_to <= start < handed_at, max(foreign_to, quoted_at) <= start and quoted_at == handed_at
+            found.append(UserSentence(text, text_view, is_question, may_be_pasted, line - above, *likely))
     return _without_certainty(found)
 
 
@@ -90,7 +94,7 @@ def _with_thumbs_as_words(view: str) -> str:
 def _without_certainty(found: list[UserSentence]) -> list[UserSentence]:
     """Treat sentences as perhaps pasted if their line goes on to ask whether they are true."""
     asked = {one.line: at for at, one in enumerate(found) if one.is_question and asks_whether_it_is_true(one.view)}
-    doubted = partial(replace, may_be_pasted=True, is_below_heading=False)
+    doubted = partial(replace, may_be_pasted=True, is_likely_typed=False, is_below_quotation=False)
     return [doubted(one) if at < asked.get(one.line, 0) else one for at, one in enumerate(found)]
 
 
@@ -120,5 +124,5 @@ _THUMBS = re.compile(
     r"\s*(?:[👍👌✅🆗🙌💯🫡🤝][\U0001f3fb-\U0001f3ff\ufe0f]?\s*){1,5}"
     r"(?:thanks|thank you|thx|danke|merci|gracias)?[.!]*\s*"
 )
-_QUOTED_END = re.compile(r"[.!?…][\"”“»](?=\s+[A-ZÄÖÜÉÀ¿¡])")
+_QUOTED_END = re.compile(r"[.!?…][\"”“»«](?=\s+[A-ZÄÖÜÉÀ¿¡])")
 """Matches the end of a quotation that ends a sentence, too."""

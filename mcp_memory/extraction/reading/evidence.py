@@ -13,10 +13,12 @@ from mcp_memory.text.conversation.own_words import MASK, lowered, own_words, pas
 from mcp_memory.text.conversation.relayed_words import relays
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.terms import content_words, coverage
+from mcp_memory.text.language.word_tables import read_cues
 from mcp_memory.text.markdown.inline_text import is_harmless
 
 LEAST_QUOTE_CHARS, MOST_QUOTE_CHARS, MOST_QUOTES = 4, 600, 5
 _PUNCTUATION = '.,;:!?¿¡…()"“”«»-–•*+'
+WORDS = read_cues("mcp_memory.extraction.reading", "words.toml")
 LEAST_UNQUOTED = 0.5
 """The least share of a quotation's content words that the person neither put in quotation marks nor marked as code."""
 
@@ -63,18 +65,21 @@ class _PersonsMessage:
     def states(self, quote: str) -> bool:
         """Return whether the quotation is made of the person's statements: none of its sentences is a question or
         perhaps pasted, and most of it isn't quoted or code."""
-        return _are_statements(self.sentences_with(quote))
+        return _are_statements(quote, self.sentences_with(quote))
 
     def adopts(self, agreed: str) -> Voice | None:
         """Return AGREED if the words `agreed`, typed outside of pasted texts, take up a pasted text: they say yes, or
-        that it lasts. UNSURE if they may belong to the pasted text; None for other words, questions and refusals."""
+        that it lasts. UNSURE if they give it as background, or may belong to the pasted text; None for other words,
+        questions and refusals."""
         typed = assistant_sentences(self.own[: pasted_from(self.text, self.own)])  # they may name the other author
         found = _sentences_with(agreed, typed)
         says_yes = any(_says_yes(one.view) or patterns(PROPOSAL)["lasting"].search(one.view) for one in found)
-        if not says_yes or any(one.is_question or denies(one.view) for one in found):
+        is_background = any(WORDS["for_information"].search(one.view) for one in found)
+        if not (says_yes or is_background) or any(one.is_question or denies(one.view) for one in found):
             return None
-        doubtful = {one.text for one in self.sentences if one.may_be_pasted and not relays(one.view)}
-        return Voice.AGREED if doubtful.isdisjoint(one.text for one in found) else Voice.UNSURE
+        doubtful = {one.text for one in self.sentences if not _is_typed(one) and not relays(one.view)}
+        is_sure = says_yes and doubtful.isdisjoint(one.text for one in found)
+        return Voice.AGREED if is_sure else Voice.UNSURE
 
 
 class SessionWords:
@@ -91,24 +96,27 @@ class SessionWords:
 
     def find(self, quotes: Sequence[str], agreed: str, *, is_lesson: bool) -> Quotations | None:
         """Find all quotations, at least one. They must be the person's own words, beside which the agent's are left
-        out. A single one may also be from a text that the person pasted and adopts, or the agent's words if the person
-        agreed to them right after it. Without an agreement, the agent's words support only a lesson, for review, and
-        pasted words only what was said elsewhere, too."""
+        out unless the person agreed to them. A single one may also be from a text that the person pasted and adopts, or
+        the agent's words if the person agreed to them right after it. Without an agreement, the agent's words support
+        only a lesson, for review, and pasted words only what was said elsewhere, too."""
         if not all(map(_is_usable, [*quotes, f"{quotes[0]} ({agreed})"])):
             return None
-        quotes = [quotes[0], *(quote for quote in quotes[1:] if not self._is_agents(quote))]
+        agents = [quote for quote in quotes[1:] if self._is_agents(quote)]
+        accepted = [one for quote in agents if (one := self._agents_quote(quote, agreed, is_lesson=False))]
+        quotes = [quote for quote in quotes if quote not in agents]
         found = [(one, one.sentences_with(quote)) for quote in quotes if (one := self._persons_quote(quote))]
-        is_certain = len(found) == len(quotes) and all(map(_are_statements, (sentences for _, sentences in found)))
+        is_certain = len(found) == len(quotes) and all(map(_are_statements, quotes, (one for _, one in found)))
         if len(quotes) == 1 and not is_certain:
             other = self._adopted_quote(quotes[0], agreed)
             if other or not found:
                 return other or self._agents_quote(quotes[0], agreed, is_lesson=is_lesson)
         if len(found) < len(quotes):
             return None
-        messages = tuple(one.message for one, _ in found)
+        messages = (*(one.message for one, _ in found), *(message for one in accepted for message in one.messages))
         around = "\n".join(sentence.text for _, sentences in found for sentence in sentences)
         voice = Voice.SAID if is_certain else Voice.UNSURE
-        return Quotations(tuple(quotes), messages, voice, around)
+        said = (quote for one in accepted for quote in one.quotes)
+        return Quotations((*quotes, *said), messages, voice, around)
 
     def before(self, message: TranscriptMessage) -> str:
         """Return the text of a message and of the two before it."""
@@ -128,7 +136,8 @@ class SessionWords:
     def _adopted_quote(self, quote: str, agreed: str) -> Quotations | None:
         """Find a quotation in a pasted text that the person adopts, in the same message or in the next one."""
         for place, one in enumerate(self._persons):
-            for answer in self._persons[place : place + 2] if _has(pasted_words(one.text), quote) else ():
+            is_quoted = _has(pasted_words(one.text), quote) or (_has(one.text, quote) and not one.sentences_with(quote))
+            for answer in self._persons[place : place + 2] if is_quoted else ():
                 voice = answer.adopts(agreed)
                 if voice and answer.message.offset >= self._fresh_from:
                     text = f"{quote} ({agreed})"
@@ -150,7 +159,7 @@ class SessionWords:
 
 def _sentences_with(quote: str, sentences: Sequence[UserSentence]) -> Sequence[UserSentence]:
     """Return the sentences that a quotation is made of, unless most of it is in quotation marks or code."""
-    wanted = _words(quote)
+    wanted = _words(WORDS["listed"].sub("", quote))
     own = [(word, sentence) for sentence in sentences for word in _words(sentence.text)]
     found: list[list[UserSentence]] = []
     for at in range(len(own) - len(wanted) + 1):
@@ -159,13 +168,32 @@ def _sentences_with(quote: str, sentences: Sequence[UserSentence]) -> Sequence[U
             unquoted = content_words(" ".join(sentence.unquoted.replace(MASK, " ") for sentence in touched))
             if coverage(content_words(quote), unquoted) >= LEAST_UNQUOTED:
                 found.append(touched)
-    return max(found, key=_are_statements, default=())
+    return max(found, key=lambda one: _are_statements(quote, one), default=())
 
 
-def _are_statements(sentences: Sequence[UserSentence]) -> bool:
-    return bool(sentences) and not any(
-        one.is_question or (one.may_be_pasted and not one.is_below_heading) for one in sentences
+def _are_statements(quote: str, sentences: Sequence[UserSentence]) -> bool:
+    return bool(sentences) and all(
+        _is_typed(one) and not (one.is_question and _is_asked(quote, one)) for one in sentences
     )
+
+
+def _is_typed(one: UserSentence) -> bool:
+    """Return whether the person typed a sentence. Below a quotation, it must answer or be about the quotation's author:
+    otherwise it may go on with it."""
+    answers = one.is_below_quotation and (_answers(one.view) or WORDS["about_somebody"].search(one.view))
+    return not one.may_be_pasted or one.is_likely_typed or bool(answers)
+
+
+def _answers(view: str) -> bool:
+    yes = patterns(AGREEMENT)["yes"]
+    return bool(yes.match(view) or yes.match(view.rpartition(", ")[2]))
+
+
+def _is_asked(quote: str, question: UserSentence) -> bool:
+    """Return whether a question asks what a quotation from it says, rather than going on to ask for something."""
+    _, _, rest = plain(question.text).partition(plain(quote))
+    asks = (patterns(PROPOSAL)[name].match(question.view) for name in ("asks", "status", "which"))
+    return any(asks) or not WORDS["goes_on_to_ask"].match(rest)
 
 
 def _agrees(answer: _PersonsMessage, agreed: str, quote: str) -> bool:
@@ -180,8 +208,8 @@ def _agrees(answer: _PersonsMessage, agreed: str, quote: str) -> bool:
 
 
 def _says_yes(view: str) -> bool:
-    found = patterns(AGREEMENT)
-    return bool(found["yes"].match(view) or found["manner"].match(view))
+    view = WORDS["numbered"].sub("", view)  # 1-3 yes
+    return bool(_answers(view) or patterns(AGREEMENT)["manner"].match(view))
 
 
 def _has(text: str, quote: str, sentences: Sequence[UserSentence] = ()) -> bool:

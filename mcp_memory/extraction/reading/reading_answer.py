@@ -9,13 +9,13 @@ from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any, cast
 
-from mcp_memory.extraction.reading.evidence import MOST_QUOTES, Quotations, SessionWords, plain
+from mcp_memory.extraction.reading.evidence import MOST_QUOTES, WORDS, Quotations, SessionWords, plain
 from mcp_memory.extraction.reading.reading_prompt import ID_CHARS, ReadingPrompt, ShownNote
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.dates import MONTHS
 from mcp_memory.text.dates.due import WEEKDAYS, in_english
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.language.denials import DENIES, denies
+from mcp_memory.text.language.denials import DENIES, INSTEAD, denies
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words, coverage, terms
 from mcp_memory.text.language.word_lists import language_of
@@ -36,7 +36,11 @@ resolved, and the words that join several sentences, are missing here, too."""
 _LINKS = re.compile(r"\]\(|\[\[|(?<!\w)#private", re.IGNORECASE)
 LEAST_DENIED = 0.66
 """The minimum share of a denied clause's content words in a statement that asserts the same."""
-_CLAUSE_END = re.compile(r"[,;:.!?\n()]|\b(?:but|sondern|aber|mais|sino|pero)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,:.](?!\d)|[;!?\n()]|\b(?:but|sondern|aber|mais|sino|pero)\b", re.IGNORECASE)
+_NOT_CHOSEN = re.compile(rf"(?:{INSTEAD.pattern})(?:[^,;:.()]|[,:.](?=\d))*", re.IGNORECASE)
+"""Matches the thing that another takes the place of, which the text only names."""
+_PLACEHOLDER = re.compile(r"(?<![\w`<>/])[\w./=-]*(?:[./_=-]<[a-z][\w-]*>|<[a-z][\w-]*>[./_=-])[\w./<>=-]*(?<![.])")
+"""Matches a name with a place to fill in, such as `forecast_<group>_<date>`, which is code in Markdown."""
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
 """Matches what held before, as the instructions ask for it."""
 _PER = re.compile(r"(?<=\d )[a-z]+/[a-z]+\b")
@@ -81,8 +85,8 @@ class ReadStatement:
 
 @dataclass(frozen=True)
 class SessionReading:
-    """The findings of a model in a part of a session. `wrong`: notes made from the session that shouldn't stay.
-    `unsupported`: the number of statements that the session doesn't support."""
+    """The findings of a model in a part of a session. `wrong`: notes made from the session, and proposals, that
+    shouldn't stay. `unsupported`: the number of statements that the session doesn't support."""
 
     statements: Sequence[ReadStatement] = ()
     wrong: Sequence[ShownNote] = ()
@@ -99,7 +103,7 @@ def check_answer(answer: str, asked: ReadingPrompt) -> SessionReading | None:
     found = [support.statement(item) for item in items[:MOST_STATEMENTS]]
     statements = _with_few_changes([one for one in found if one])
     named = {str(note_id)[-ID_CHARS:] for note_id in list_at(given, "wrong")}
-    wrong = [note for note in asked.notes if note.is_made_here and note.short_id in named]
+    wrong = [note for note in asked.notes if (note.is_made_here or note.waits) and note.short_id in named]
     return SessionReading(statements, wrong, len(found) - len(statements))
 
 
@@ -124,7 +128,7 @@ class _Support:
 
     def __init__(self, asked: ReadingPrompt) -> None:
         self._notes = {note.short_id: note for note in asked.notes}
-        self._projects = asked.projects
+        self._projects, self._about = asked.projects, asked.about
         self._words = SessionWords(asked.messages, asked.fresh_from)
         self._names = "\n".join([self._words.said, asked.about, *(note.text for note in asked.notes)])
         years = {message.turn.at.year for message in asked.messages if message.turn.at}
@@ -189,32 +193,59 @@ class _Support:
         named = _PER.sub(" ", text)
         names = [fact.key for fact in facts(named) if fact.kind is FactKind.IDENTIFIER and not fact.key[0].isdigit()]
         numbers = _numbers(f"{self._words.said}\n{evidence.around}\n{of.text if of else ''}") | self._years
-        return _figures(text) <= numbers and all(plain(name) in plain(known) for name in names)
+        return self._figures(text) <= numbers and all(plain(name) in plain(known) for name in names)
+
+    def _figures(self, text: str) -> set[str]:
+        """Return the numbers of a statement, except in written dates and in names of projects."""
+        for project in (self._about.rpartition(", ")[2], *self._projects):
+            text = text.replace(project, " ")
+        return _numbers(_WRITTEN_DATE.sub(" ", in_english(text)))
 
     def _adds_nothing(self, text: str, evidence: Quotations, of: ShownNote | None) -> bool:
         """Return whether the figures of a statement are in the quoted messages or the replaced note, and its names were
         said. In German, any noun looks like a name."""
         around = [*(message.turn.text for message in evidence.messages), of.text if of else ""]
         names = [fact.key for fact in facts(text) if fact.kind is FactKind.NAME and language_of(terms(text)) != "de"]
-        said = plain(f"{self._names}\n{evidence.around}")
+        said = plain("\n".join([self._names, evidence.around, *around]))
         unsaid = [name for name in names if plain(name) not in said and not _WRITTEN_DATE.fullmatch(in_english(name))]
-        figures = _figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
+        figures = self._figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
         return not unsaid and figures <= _numbers("\n".join(around)) | self._years
 
 
 def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
     """Return whether a statement asserts nothing that its quotations deny, and denies something only if they, the
-    sentences around them or the replaced note do."""
-    if denies(text):
-        return any(map(denies, [evidence.text, evidence.around, of.text if of else ""]))
-    asserted = content_words(_IN_PARENTHESES.sub(" ", text))
-    denied = [content_words(DENIES.sub(" ", clause)) for clause in _CLAUSE_END.split(evidence.text) if denies(clause)]
-    return not any(words and coverage(words, asserted) >= LEAST_DENIED for words in denied)
+    sentences around them or the replaced note do, or they choose something else."""
+    text, quoted = _NOT_CHOSEN.sub(" ", text), _CLAUSE_END.split(evidence.text)
+    said = [evidence.text, evidence.around, of.text if of else ""]
+    denied_there = any(denies(one) or WORDS["turns_down"].search(one.lower()) for one in said)
+    if denies(text) and not denied_there and not _chooses(text, quoted):
+        return False
+    clauses = _CLAUSE_END.split(_IN_PARENTHESES.sub(" ", text))
+    asserted = content_words("\n".join(clause for clause in clauses if not denies(clause)))
+    kept = [_NOT_CHOSEN.sub(" ", clause) for clause in quoted]
+    affirmed = content_words("\n".join(one for one in kept if not denies(one)))
+    for clause in filter(_NOT_CHOSEN.search if denies(text) else denies, quoted):
+        left = _NOT_CHOSEN.search(clause)
+        words = content_words(DENIES.sub(" ", left[0] if left else clause))
+        denied = words - affirmed or (set[str]() if left else words)
+        if denied and coverage(denied, asserted) >= LEAST_DENIED:
+            return False
+    return True
 
 
-def _figures(text: str) -> set[str]:
-    """Return the numbers of a statement, except in written dates."""
-    return _numbers(_WRITTEN_DATE.sub(" ", in_english(text)))
+def _chooses(text: str, quoted: Sequence[str]) -> bool:
+    """Return whether each denial begins a clause after a choice, `scrublet, not scDblFinder`, and names things from the
+    quotations, which name the choice elsewhere."""
+    before = set[str]()
+    for clause in _CLAUSE_END.split(text):
+        words = {word for word in content_words(DENIES.sub(" ", clause)) if len(word) > 2}
+        if denies(clause):
+            named = [content_words(one) for one in quoted]
+            chosen = {word for one in named if not one & words for word in one}
+            if not DENIES.match(clause.strip()) or not words <= set[str]().union(*named) or not before & chosen:
+                return False
+        before |= words
+    return True
 
 
 def _numbers(text: str) -> set[str]:
@@ -240,4 +271,4 @@ def _phrases(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _in_one_line(text: str) -> str:
-    return " ".join(visible(text).split())
+    return _PLACEHOLDER.sub(r"`\g<0>`", " ".join(visible(text).split()))

@@ -20,6 +20,8 @@ ANSWER_TOKENS = 2000
 MOST_PERSON_CHARS, MOST_AGENT_CHARS, MOST_NOTE_CHARS, MOST_TOOL_CHARS = 3000, 900, 240, 300
 MOST_PROJECTS = 12
 ULID_FORM = re.compile(r"[0-9A-Z]{26}")
+WAITS = "waits"
+"""The kind of a proposal as the model sees it."""
 ID_CHARS = 6
 """The last characters of a note's id, which name it in the prompt."""
 
@@ -36,6 +38,11 @@ class ShownNote:
     is_made_here: bool = False
 
     @property
+    def waits(self) -> bool:
+        """Return whether it is a proposal."""
+        return self.kind == WAITS
+
+    @property
     def short_id(self) -> str:
         """The end of a ULID; the hash of another id, whose end may be a common word."""
         return self.id[-ID_CHARS:] if ULID_FORM.fullmatch(self.id) else text_hash(self.id, ID_CHARS).upper()
@@ -49,7 +56,7 @@ class ShownNote:
 @dataclass(frozen=True)
 class ReadingPrompt:
     """A prompt for a part of a session. `messages` are numbered from 1 in it; those before the offset `fresh_from` were
-    read before. `about` names the day and the project. `projects`: others that the messages name."""
+    read before. `about` names the day and the project. `projects`: the others that the prompt lists."""
 
     prompt: Prompt
     messages: Sequence[TranscriptMessage]
@@ -86,12 +93,12 @@ def build_prompt(
         return None
     lines = [(number, _line(message)) for number, message in enumerate(part, 1)]
     said = "\n".join(f"[{number}] {line}" for number, line in lines if line)
-    named = [project for project in projects if names_project(said, project)][:MOST_PROJECTS]
-    others = f" (other projects: {', '.join(named)})" if named else ""
+    listed_ones = sorted(projects, key=lambda project: not names_project(said, project))[:MOST_PROJECTS]
+    others = f" (other projects: {', '.join(listed_ones)})" if listed_ones else ""
     text = f"Notes:\n{listed}\n\nSession, {about}{others}:\n{said}"
     mark = quote_mark(text)
     prompt = Prompt(_instructions().substitute(mark=mark), f"<<<{mark}\n{text}\n{mark}>>>", ANSWER_TOKENS, mark)
-    return ReadingPrompt(prompt, part, notes, about, fresh_from, named)
+    return ReadingPrompt(prompt, part, notes, about, fresh_from, listed_ones)
 
 
 def _line(message: TranscriptMessage) -> str:

@@ -19,7 +19,7 @@ from mcp_memory.core.core import Core
 from mcp_memory.errors import McpMemoryError, SummarizerUnavailable
 from mcp_memory.extraction.candidate_log import CandidateOutcome
 from mcp_memory.extraction.reading.reading_answer import SessionReading, check_answer
-from mcp_memory.extraction.reading.reading_prompt import ReadingPrompt, ShownNote, build_prompt
+from mcp_memory.extraction.reading.reading_prompt import WAITS, ReadingPrompt, ShownNote, build_prompt
 from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.session_notes import SessionNotes
 from mcp_memory.jobs.job import Every, JobReport, JobTurn
@@ -32,8 +32,9 @@ from mcp_memory.vault.succession.entry_marks import admits, note_of
 
 MOST_SESSIONS = 20
 """The most sessions of a single run; the rest follow in the next run."""
-MOST_NOTES, NEAR_EACH, MOST_DUTIES = 40, 6, 10
-"""The most notes shown with a session, the most that are near one message of the person, and the most commitments."""
+MOST_NOTES, NEAR_EACH, MOST_LISTED = 40, 6, 10
+"""The most notes shown with a session, the most that are near one message of the person, and the most commitments and
+proposals each."""
 BEFORE = 4
 """The messages shown again of a session that went on after it was read."""
 LOOK_S, POLL_S = 300.0, 0.05
@@ -114,7 +115,10 @@ class SessionReadings:
                 done["unusable"] += 1
             else:
                 made = await self._store.store(reading.statements, captured)
-                await self._session_notes.drop_read([note.id for note in reading.wrong], captured.session)
+                wrong = [note.id for note in reading.wrong]
+                await self._session_notes.drop_read(wrong, captured.session)
+                others = [note.id for note in reading.wrong if not note.is_made_here]
+                await self._session_notes.drop_waiting(others, captured.session)
                 stored, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
                 done += Counter(stored=stored, waiting=waiting, unsupported=reading.unsupported)
             fresh_from = asked.messages[-1].offset + 1
@@ -183,15 +187,15 @@ class SessionReadings:
                 found[note_id] = one.passage
         nearest = sorted(found, key=lambda note_id: -nearness[note_id])[:MOST_NOTES]
         others = await in_thread(
-            lambda: self._duties(wanted, last) | {name: self._whole(found[name]) for name in nearest},
+            lambda: self._listed(wanted, last) | {name: self._whole(found[name]) for name in nearest},
             deadline_s=STEP_S,
             what="looking at notes",
         )
         own: list[ShownNote] = []
         for note in made.values():
-            state = "waits" if note.state is NoteState.INBOX else "stored"
+            state = WAITS if note.state is NoteState.INBOX else "stored"
             own.append(ShownNote(note.id, f"{last:%Y-%m-%d}", state, None, note.text, is_made_here=True))
-        return [*(note for note in own if note.id in shown), *others.values()]
+        return [*(note for note in own if note.id in shown), *(one for one in others.values() if one.id not in made)]
 
     async def _near(self, message: TranscriptMessage, wanted: Filters) -> list[NearPassage]:
         near = await self._core.search.near_notes.nearest(message.turn.text, project=wanted.project)
@@ -202,11 +206,14 @@ class SessionReadings:
         """Return the note of a passage with its statement, which only the first passage has."""
         first = [passage] if passage.note.is_log else self._core.index.passages(passage.note.path)[:1]
         note, text = note_of(passage), (first or [passage])[0].chunk.text
-        return ShownNote(passage.shown_id, note.day or "", note.kind, note.project, text)
+        kind = WAITS if note.state is NoteState.INBOX else note.kind
+        return ShownNote(passage.shown_id, note.day or "", kind, note.project, text)
 
-    def _duties(self, wanted: Filters, last: datetime) -> dict[NoteId, ShownNote]:
-        """Return the open commitments that the session may have met, though it needn't have named them."""
-        open_ones = self._core.index.notes(replace(wanted, due=True), limit=MOST_DUTIES)
+    def _listed(self, wanted: Filters, last: datetime) -> dict[NoteId, ShownNote]:
+        """Return the open commitments and the proposals that the session may have met, though it needn't have named
+        them."""
+        kinds = replace(wanted, due=True), replace(wanted, states=frozenset({NoteState.INBOX}))
+        open_ones = [note for one in kinds for note in self._core.index.notes(one, limit=MOST_LISTED)]
         known = (note for note in open_ones if note.date is None or note.date <= last)
         passages = (passage for note in known for passage in self._core.index.passages(note.path)[:1])
         return {passage.shown_id: self._whole(passage) for passage in passages}

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 
+from mcp_memory.capture.readers.message import Role
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.core.core import Core
 from mcp_memory.errors import NotFound, Refused
@@ -17,8 +18,8 @@ from mcp_memory.extraction.reading.reading_prompt import ShownNote
 from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
 from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.models import NoteId, Outcome
-from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, id_of
-from mcp_memory.text.dates.due import DueDate
+from mcp_memory.statements.candidate import Candidate, StatementKind, id_of
+from mcp_memory.text.dates.due import DueDate, find_due
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.draft import Draft
 
@@ -60,9 +61,12 @@ class StatementStore:
                     await self._ingest.record(note_id, outcome, captured)
                     made[outcome] += 1
                 of, entry = statement.of, self._log.find(note_id)
-                if of and of.is_made_here and entry and entry.outcome in _KEPT:  # it says it better, or contests it
-                    is_sure = entry.outcome is CandidateOutcome.ACTIVE
+                is_sure = entry is not None and entry.outcome is CandidateOutcome.ACTIVE
+                if of and entry and entry.outcome in _KEPT and (is_sure or of.waits):  # it says it better
                     await self._notes.drop_read([of.id], captured.session, even_remembered=is_sure)
+                    await self._notes.drop_waiting([of.id], captured.session)
+                if is_sure:
+                    await self._notes.drop_decided(candidate.statement, of and of.id, captured)
         return made
 
     async def _store(
@@ -80,7 +84,8 @@ class StatementStore:
         if waits and proposed >= MOST_PROPOSALS:
             return CandidateOutcome.CROWDED_OUT
         draft = self._draft(statement, candidate, note_id, captured, waits=waits)
-        place = (await self._core.search.lookup.find(of.id)) if of and not of.is_made_here and not waits else None
+        counts = of and not of.is_made_here and not of.waits
+        place = (await self._core.search.lookup.find(of.id)) if of and counts and not waits else None
         try:
             receipt = await self._ingest.append_in_place(draft, place)
         except Refused as error:
@@ -92,11 +97,14 @@ class StatementStore:
 
     async def _end(self, statement: ReadStatement, of: ShownNote, captured: CapturedMessages) -> None:
         """Take a note that no longer holds out of all answers; a commitment is done."""
-        if self._ingest.must_wait(_candidate(statement)):
+        candidate = _candidate(statement)
+        if self._ingest.must_wait(candidate):
             return
+        is_moved = candidate.at is not None and find_due(statement.evidence.text, candidate.at) is not None
+        is_done = of.kind == StatementKind.COMMITMENT and not is_moved
         with suppress(NotFound):
-            place, is_duty = await self._core.search.lookup.find(of.id), of.kind == StatementKind.COMMITMENT
-            await self._notes.retire(place, captured, f"ended, as {self._by} read", done=is_duty)
+            place = await self._core.search.lookup.find(of.id)
+            await self._notes.retire(place, captured, f"ended, as {self._by} read", done=is_done)
 
     def _draft(
         self,
@@ -114,12 +122,13 @@ class StatementStore:
         project = None if statement.is_wide else captured.project
         if statement.of and until:
             more["temporary"] = True  # the replaced note counts again afterwards
-        if statement.of and not statement.of.is_made_here:
-            project = statement.of.project  # it holds where the replaced note held
-            if waits:
-                more["contradicts"] = [statement.of.id]  # review offers to replace it
-                if candidate.voice is Voice.SAID and statement.of.kind != StatementKind.COMMITMENT:
-                    more[CONTESTS] = [statement.of.id]
+        of, evidence = statement.of, statement.evidence
+        if of and not of.is_made_here:
+            project = of.project  # it holds where the replaced note held
+        if of and waits and not of.waits:
+            more["contradicts"] = [of.id]  # review offers to replace it
+            if not of.is_made_here and evidence.around and evidence.messages[0].role is Role.USER:
+                more[CONTESTS] = [of.id]
         return replace(
             draft,
             project=project,

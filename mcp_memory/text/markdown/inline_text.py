@@ -4,6 +4,7 @@ import re
 
 _MARKS = re.compile(r"[\[\]\\`*_<>]")
 _HIDES = re.compile(r"<[A-Za-z/!]|%%|!\[")
+_CODE = re.compile(r"(?<![`\\])`[^`]+`(?!`)")
 
 
 def escaped(text: str) -> str:
@@ -13,4 +14,4 @@ def escaped(text: str) -> str:
 
 def is_harmless(text: str) -> bool:
     """Return whether the text can neither hide the rest of a page nor load anything."""
-    return not _HIDES.search(text) and text.count("`") % 2 == 0
+    return not _HIDES.search(_CODE.sub("", text)) and text.count("`") % 2 == 0
