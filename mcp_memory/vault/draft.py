@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, Refused
@@ -121,6 +121,8 @@ def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | No
     expires = draft.expires_at
     if expires is None and draft.kind.ttl_days:
         expires = now.replace(microsecond=0) + timedelta(days=draft.kind.ttl_days)
+    elif expires and "derived_from" in draft.more and expires.time() == time():
+        expires -= timedelta(seconds=1)  # the day shown is the last on which a session's statement applies
     meta: dict[str, Any] = {
         "id": note_id,
         "title": draft.heading,

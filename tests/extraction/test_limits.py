@@ -24,10 +24,16 @@ LIMITED = {
         "This month invoices go out only on Fridays": "2026-11-30",
         "For the next two weeks croissants only on Saturdays": "2026-12-04",
         "Until Tuesday please send all invoices to Karin instead of me": "2026-11-24",
+        "this week no deploys of boxoffice: Rammstein presale is on till sunday": "2026-11-22",
+        "no uploads till sunday evening, for real, whoever asks": "2026-11-22",
+        "Nobody restarts the queue over the holidays": "2027-01-01",
     },
     "de": {
         "Diese Woche keine Lieferungen": "2026-11-22",
         "Bis zum 3. Dezember vertritt Marta den Empfang": "2026-12-03",
+        "Keine Uploads bis Sonntagabend, egal wer fragt": "2026-11-22",
+        "diese Woche keine Deploys: der Vorverkauf läuft bis Sonntag": "2026-11-22",
+        "Über die Feiertage startet niemand die Queue neu": "2027-01-01",
         "Während der Messe (bis 5.12.) beantwortet Petra alle Mails": "2026-12-05",
         "Bis Freitag wird nichts deployt": "2026-11-27",
         "In dieser Woche darf niemand an die Datenbank": "2026-11-22",
@@ -43,6 +49,9 @@ LIMITED = {
         "Hasta el 3 de diciembre Marta cubre la recepción": "2026-12-03",
         "Hasta fin de mes no se aceptan devoluciones": "2026-11-30",
         "Este mes no contratamos a nadie": "2026-11-30",
+        "No publicamos nada hasta el domingo por la noche, pida quien pida": "2026-11-22",
+        "esta semana ningún envío de boletines: la preventa va hasta el domingo": "2026-11-22",
+        "Durante las fiestas nadie reinicia la cola": "2027-01-01",
     },
     "fr": {
         "Jusqu'au 3 décembre Marta tient l'accueil": "2026-12-03",
@@ -50,6 +59,9 @@ LIMITED = {
         "Pendant les dix prochains jours toutes les commandes passent par Jonas": "2026-11-30",
         "Jusqu'à lundi on ne touche pas à la base de staging": "2026-11-23",
         "Jusqu'à vendredi la salle 2 est réservée à la formation": "2026-11-27",
+        "Pas de publication jusqu'à dimanche soir, peu importe qui demande": "2026-11-22",
+        "cette semaine pas d'envoi de bulletins : la prévente dure jusqu'à dimanche": "2026-11-22",
+        "Pendant les fêtes personne ne relance la file": "2027-01-01",
     },
 }
 ASKED = {"en": "For the record, ", "de": "Merk dir: ", "es": "Recuerda que ", "fr": "Note bien : "}

@@ -135,7 +135,7 @@ async def test_what_is_not_certain_waits(sessions: Sessions, world: World, chang
     ("changes", "head"),
     [
         ({"everywhere": True}, "project: null"),
-        ({"until": "2026-11-29"}, "expires_at: '2026-11-30"),
+        ({"until": "2026-11-29"}, "expires_at: '2026-11-29T23:59:59"),
         (
             {"kind": "commitment", "quote": "the front desk is with Marta", "due": "2026-11-27",
              "text": "Marta has the front desk until Friday, 27 November 2026."},

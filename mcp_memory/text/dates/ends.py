@@ -16,7 +16,7 @@ from mcp_memory.text.language.word_tables import has_cue
 
 _MAY_END = re.compile(
     r"until|till|through|bis|hasta|jusqu|week|woche|seman|semaine|month|monat|mes\b|mois|today|heute|hoy|aujourd"
-    r"|next|nächste|kommende|próxim|prochain",
+    r"|next|nächste|kommende|próxim|prochain|holidays|feiertag|fêtes|fiestas",
     re.IGNORECASE,
 )
 _UNTIL = re.compile(
@@ -34,6 +34,8 @@ _PERIOD = re.compile(
     r"(?:the rest of (?:the|this)|den rest de[rs]|el resto del?(?: la)?|le reste (?:de la|du)))"
     r"|(?:in |during |en |durante |pendant )?"
     r"(?:this|diese[nrsm]?|est[ea]|cette|ce)) (?P<unit>weeks?|months?|monats|mois-ci)\b(?!’)|\btoday\b(?!’)"
+    r"|\b(?:over|during|über|während|durante|pendant) (?:the|die|der|las|les) "
+    r"(?P<year>holidays|feiertage|fiestas|fêtes)\b"
 )
 _NEXT = re.compile(
     r"\b(?:(?P<firm>for|für|durante|pendant)|(?:in|over) the|(?:in )?den|die|los|las|les) (?:(?:the|die|los|las|les) )?"
@@ -114,7 +116,7 @@ def find_limit(text: str, said: datetime) -> Limit | None:
     if end.form in {Form.UNTIL, Form.BY} and _has("recurs", view):
         return None
     clause = f"{end.head} {_CLAUSE_ENDS.split(end.tail.lstrip(' ,'))[0]}"
-    is_plain = not _has("term", view) and not _has("clause", end.head)
+    is_plain = not _has("term", clause) and not _has("clause", end.head)
     has_norm = _has("norm", clause)
     if end.form in {Form.BY, Form.DURING} and (not has_norm or not is_plain or _has("duty", view)):
         return None
@@ -127,13 +129,15 @@ def find_limit(text: str, said: datetime) -> Limit | None:
 
 
 def find_end(text: str, said: datetime) -> End | None:
-    """Return the end that a text names; None if it names several. `said` is the time of the text, in its author's
-    zone."""
+    """Return the end that a text names, the first of several words for it; None if it names several ends. `said` is the
+    time of the text, in its author's zone."""
     if not _MAY_END.search(text):
         return None
     plain = in_english(text)
     found = [*_dates(plain, said), *_months(plain, said), *_periods(plain, said)]
-    return found[0] if len(found) == 1 else None
+    if len({end.day for end in found}) != 1:
+        return None
+    return min(found, key=lambda end: len(end.head))
 
 
 def _dates(plain: str, said: datetime) -> Iterator[End]:
@@ -162,8 +166,9 @@ def _months(plain: str, said: datetime) -> Iterator[End]:
 def _periods(plain: str, said: datetime) -> Iterator[End]:
     today = said.date()
     for match in _PERIOD.finditer(plain):
-        form = Form.FOR if match["firm"] else Form.DURING
-        found = End(_last_day(match["unit"], today), form, plain[: match.start()], plain[match.end() :])
+        form = Form.FOR if match["firm"] or match["year"] else Form.DURING
+        day = date(today.year + 1, 1, 1) if match["year"] else _last_day(match["unit"], today)
+        found = End(day, form, plain[: match.start()], plain[match.end() :])
         if (found.opens or _CLOSES.match(found.tail)) and not _BEGINS.search(found.head):
             yield found
     for match in _NEXT.finditer(plain):
