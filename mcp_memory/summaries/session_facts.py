@@ -13,6 +13,7 @@ from mcp_memory.recall.moments.tool_action import read_action
 from mcp_memory.statements.candidate import StatementKind, id_of
 from mcp_memory.statements.cues import is_not_to_be_kept
 from mcp_memory.statements.extractor import extract_candidates
+from mcp_memory.statements.statement_rules import says_it_works
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
@@ -35,8 +36,8 @@ SAME_POINT = 0.6
 _CUES = ("mcp_memory.summaries", "cues.toml")
 _has = partial(has_cue, *_CUES)
 
-_NO_WORDS = re.compile(r"\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*|(?<!\S)-\S+")
-"""Matches what two runs of one command may differ in: the folder, variables, options, and where the output goes."""
+_NO_WORDS = re.compile(r"(?<=\w)[=~<>!]=\S+|\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*|(?<!\S)-\S+")
+"""Matches what two runs of a command may differ in: folder, variables, options, versions, and the output's place."""
 _PATH = re.compile(r"[/.:]")
 _COMMAND = re.compile(r"`(.*)` fails: ")
 
@@ -153,6 +154,8 @@ def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
         split = user_sentences if message.role is Role.USER else sentences
         for sentence in split(message.turn.text):
             shared = words & content_words(sentence.text)
+            if command and isinstance(sentence, UserSentence) and says_it_works(sentence):
+                return True
             if len(shared) >= least and coverage(words, shared) >= share and _says_it_is_done(sentence.text):
                 return True
     return False
@@ -197,7 +200,9 @@ def _is_again(message: TranscriptMessage, before: TranscriptMessage) -> bool:
         return True
     words, old = (_NO_WORDS.sub(" ", _given(one)).split() for one in (message, before))
     only_paths = all(_PATH.search(word) for word in old if word not in words)
-    return before.failed and not message.failed and bool(words) and {*words} <= {*old} and only_paths
+    is_again = (bool(words) and {*words} <= {*old} and only_paths) or words[1:] == old[1:] != []
+    has_more = {*old} <= {*words} and not _has("checks", " ".join(old))
+    return before.failed and not message.failed and (is_again or has_more)
 
 
 def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:

@@ -56,8 +56,8 @@ async def test_a_session_that_is_over_gets_one_page_that_only_its_own_folder_sho
         assert page.startswith("summaries/sessions/2026-11-22-") and "session: s-1" in text and "project: app" in text
         assert "- Move the shop's deployment from Ansible to Nomad, please. (line 1)" in body
         assert "- We decided to drop Ansible, because nobody maintains the playbooks. (line 8)" in body
-        assert "`deploy/shop.nomad`" in body and "-dc eu1` went well (line 7)" in body
-        assert "`nomad job plan deploy/shop.nomad` fails: Error: datacenters is required (line 5)" in body
+        assert "`deploy/shop.nomad`" in body and "-dc eu1` failed, then went well (line 7)" in body
+        assert "fails" not in body, "the same command went well with more arguments"
         assert "- The Vault token for production is still missing. (line 9)" in body and f"`{file}`" in body
         assert len(body.split()) <= 200
         assert paths(engine, NoteState.SUMMARY) == [page]
@@ -173,6 +173,15 @@ TALKS = {
     "again": (["! make test", "= make test"], ""),
     "options": (["! pytest tests/billing -x 2>&1 | tail -3", "= cd /srv && CI=1 pytest tests/billing -q"], ""),
     "wider": (["! pytest tests/billing/test_a.py", "= pytest"], ""),
+    "program": (["! docker run --rm box build -q", "= podman run --rm box build -q"], ""),
+    "arguments": (["! typst compile a.typ", "make it find the fonts", "= typst compile --font-path ~/fonts a.typ"], ""),
+    "version": (["! pip install zope==9", "= pip install zope==8"], ""),
+    "package": (["! pip install zope", "= pip install tornado"], "pip install zope"),
+    "läuft": (["! make labels", "> Ich habe die Schrift gesetzt.", "läuft, klasse!"], ""),
+    "works": (["! make labels", "> I set the font.", "works now, thanks"], ""),
+    "marche": (["! make labels", "> J'ai mis la police.", "ça marche, merci"], ""),
+    "funciona": (["! make labels", "> He puesto la fuente.", "ya funciona"], ""),
+    "decided": (["(b) I would rather leave out for now: sample weights have bitten us before.", "= make build"], ""),
     "yours": (["! make test", "The tests pass now, the mail server was down."], ""),
     "added": (["We still need to add the VAT column later.", "> Added the VAT column."], ""),
     "german": (["Die Spalte mit der MwSt fehlt noch.", "> Die Spalte mit der MwSt ist jetzt drin."], ""),

@@ -15,7 +15,7 @@ ENOUGH = 0.6
 """The share of a message's distinctive words that must be there, in their order."""
 
 _QUOTE = re.compile(
-    r"``(.+?)``|`([^`\n]+)`|[\"“]([^\"”\n]{12,})[\"”]|^(?!.*`)[ \t]*(.*\b\w+(?:Error|Exception)\b.*)$", re.M
+    r"``(.+?)``|`([^`\n]+)`|[\"“„»«]([^\"“”„»«\n]{12,})[\"“”»«]|^(?!.*`)[ \t]*(.*\b\w+(?:Error|Exception)\b.*)$", re.M
 )
 _GAP = re.compile(r"…|\.\.\.|<[^<>]*>")
 _VOLATILE = re.compile(

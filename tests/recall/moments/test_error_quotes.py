@@ -28,3 +28,10 @@ def test_numbers_and_paths_of_another_day_are_the_same_error():
     note = "`connection to 10.1.1.1, port 5432 failed: too many clients already`: raise max_connections."
     assert error.likeness(note, is_learned=True) == 1.0
     assert error.likeness("`too many open files`: raise the limit.", is_learned=True) == 0.0
+
+
+@pytest.mark.parametrize("marks", ["»{}«", "„{}“", "« {} »", "“{}”", '"{}"'])
+def test_an_error_is_quoted_in_the_marks_of_each_language(marks: str):
+    note = f"Bricht typst mit {marks.format('unknown font family: libertinus serif')} ab, hilft `--font-path`."
+    printed = ErrorOutput("error: unknown font family: libertinus serif\n  stil/verlag.typ:3:17")
+    assert printed.likeness(note, is_learned=True) == 1.0
