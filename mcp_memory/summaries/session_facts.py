@@ -156,13 +156,12 @@ def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
             shared = words & content_words(sentence.text)
             if command and isinstance(sentence, UserSentence) and says_it_works(sentence):
                 return True
-            if len(shared) >= least and coverage(words, shared) >= share and _says_it_is_done(sentence.text):
+            is_done = _has("done", sentence.text) and not any(
+                _has(cue, sentence.text) for cue in ("open", "later", "undone")
+            )
+            if is_done and len(shared) >= least and coverage(words, shared) >= share:
                 return True
     return False
-
-
-def _says_it_is_done(text: str) -> bool:
-    return _has("done", text) and not any(_has(cue, text) for cue in ("open", "later", "undone"))
 
 
 def _commands(messages: Sequence[TranscriptMessage]) -> list[list[TranscriptMessage]]:

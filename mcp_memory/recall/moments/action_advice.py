@@ -106,7 +106,11 @@ class ActionAdvisor:
             event = "before-tool" if output is None else "after-tool"
             briefer.withdrawals.add(session, [passage])
             briefer.log.add(briefer.answerer.clock(), session, project, [passage], (), None, None, event)
-            return self._advice(passage, _line(excerpt_of(passage, project), mention), is_stop)
+            frame = TextFrame("memory about this", None, (), str(self.vault.roots()[""])).within(BUDGET_TOKENS)
+            excerpt = _line(excerpt_of(passage, project), mention)
+            text = render(frame, fit([excerpt], BUDGET_TOKENS * CHARS_PER_TOKEN))
+            text = _STOPPED.format(text) if is_stop else text
+            return {"text": text, "tokens": count_tokens(text), "notes": [passage.shown_id], "stops": is_stop}
 
         if action.commands and action.only_reads if output is not None else not (action.files or action.commands):
             return {**_SILENCE}
@@ -170,13 +174,6 @@ class ActionAdvisor:
             return is_new
         self.stopped.store(f"{session} {mark}", (monotonic() if is_new else began, calls | {call}))
         return True
-
-    def _advice(self, passage: Passage, excerpt: Excerpt, stops: bool) -> Advice:
-        folder = str(self.vault.roots()[""])
-        frame = TextFrame("memory about this", None, (), folder).within(BUDGET_TOKENS)
-        text = render(frame, fit([excerpt], BUDGET_TOKENS * CHARS_PER_TOKEN))
-        text = _STOPPED.format(text) if stops else text
-        return {"text": text, "tokens": count_tokens(text), "notes": [passage.shown_id], "stops": stops}
 
 
 def _mark(what: str) -> str:

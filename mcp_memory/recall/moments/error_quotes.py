@@ -2,7 +2,6 @@
 and are ignored, as are the words that every error has."""
 
 import re
-from collections.abc import Iterator
 from functools import cached_property
 
 from mcp_memory.recall.moments import WORD_SETS
@@ -52,7 +51,9 @@ class ErrorOutput:
         (`is_learned`) may also name the error in plain words."""
         if is_learned and self._names & set(_NAME.findall(note)):
             return 1.0
-        return max(map(self._likeness, _quotes(note)), default=0.0)
+        # in code, in quotation marks, or on a line of their own with an error's name
+        parts = (part for found in _QUOTE.findall(note) for part in _GAP.split("".join(found)))
+        return max(map(self._likeness, parts), default=0.0)
 
     def _likeness(self, quote: str) -> float:
         if self._names & set(_NAME.findall(quote)):
@@ -69,12 +70,6 @@ class ErrorOutput:
             rest = iter(window)
             best = max(best, sum(word in window and word in rest for word in telling) / len(telling))
         return best if best >= ENOUGH and best * len(telling) >= 2 else 0.0
-
-
-def _quotes(note: str) -> Iterator[str]:
-    """Yield the parts of a note that are in code, in quotation marks, or on a line of their own with an error's
-    name."""
-    return (part for found in _QUOTE.findall(note) for part in _GAP.split("".join(found)))
 
 
 def _words(text: str) -> list[str]:
