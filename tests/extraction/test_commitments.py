@@ -412,3 +412,29 @@ async def test_a_pasted_promise_waits(world: World) -> None:
     async with world.engine() as engine:
         mail = "look what they sent me:\n\nRemind me tomorrow to pay the invoice"
         assert (await take(engine, [person(mail)])).active == ()
+
+
+OWN_PROMISES = (
+    "I'll do the refund bit myself by friday.",
+    "I'm going to call the auditor on Friday about the lease.",
+    "Ich schick die Messdaten bis Freitag.",
+    "Am Freitag rufe ich die Druckerei an.",
+    "Je l'envoie vendredi au notaire.",
+    "Je m'occupe moi-même du déménagement vendredi.",
+    "Lo mando el viernes a la gestoría.",
+    "Me encargo yo del traslado el viernes.",
+)
+BANS = (
+    "You must not run deploy.sh before Friday.",
+    "I won't send anything until Friday.",
+    "Ich schicke bis Freitag keine Mails.",
+    "Je ne l'envoie pas vendredi.",
+    "No lo mando el viernes.",
+)
+
+
+async def test_what_a_person_will_do_on_a_day_is_a_commitment_and_a_ban_is_none(world: World) -> None:
+    async with world.engine() as engine:
+        await take(engine, [person(text, number) for number, text in enumerate((*OWN_PROMISES, *BANS))])
+        due = (await engine.perform("due", {}))["commitments"]
+        assert [one["due"] for one in due] == ["2026-11-27"] * len(OWN_PROMISES)
