@@ -93,18 +93,13 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
         points.sort(key=lambda point: point.offset)
     parts[CHANGED] += _files(own, captured.project)
     for runs in _commands(own):
-        point, has_failed = _outcome(runs), runs[-1].failed
+        last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
+        has_failed, why = last.failed, last.turn.text.replace("`", "'").rpartition("\n")[2].strip()[:MOST_CHARS]
+        outcome = f"fails: {why}" if has_failed else f"{was}went well"
+        point = Point(f"`{_line(last)}` {outcome}", last.offset)
         if not has_failed or not _is_closed(point, own):
             parts[LEFT_OPEN if has_failed else CHANGED].append(point)
     return parts
-
-
-def _outcome(runs: Sequence[TranscriptMessage]) -> Point:
-    """Return how the runs of a command ended."""
-    last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
-    why = last.turn.text.replace("`", "'").rpartition("\n")[2].strip()[:MOST_CHARS]
-    outcome = f"fails: {why}" if last.failed else f"{was}went well"
-    return Point(f"`{_line(last)}` {outcome}", last.offset)
 
 
 def is_worth_telling(parts: Parts) -> bool:

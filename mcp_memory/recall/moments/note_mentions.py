@@ -106,7 +106,9 @@ def _weight(clause: str, action: ToolAction, is_against: bool, commands: bool) -
     names = [code.strip() for code in codes if " " not in code.strip()]  # the files of a command belong to it
     names += [token for token in _TOKEN.findall(prose) if "/" in token or _EXTENSION.search(token)]
     weights = [_file_weight(name, file, is_against) for name in names for file in action.files]
-    weights += [2 for file in action.files if _names_stem(clause, splitext(basename(file))[0])]
+    for stem in (splitext(basename(file))[0] for file in action.files):  # a component or function
+        if len(stem) > 5 and _HUMP.search(stem):
+            weights += [2 for _ in re.findall(rf"(?<![\w/.-]){re.escape(stem)}(?![\w-]|\.\w)", clause)]
     weights += [2 for command in action.commands if is_against and _names_program(command, codes, prose)]
     for command in action.commands if commands else ():
         weights += [_command_weight(words, command, is_against) for words in _commands(command, codes, prose)]
@@ -130,12 +132,6 @@ def _file_weight(name: str, file: str, is_against: bool) -> int:
         return 4 if fnmatchcase(f"/{file}", f"*/{pattern}") else 0
     # A bare folder name means the folder at the top.
     return 1 + min(2, len(parts)) if fnmatchcase(f"/{file}", f"{'*' if len(parts) > 1 else ''}/{pattern}/*") else 0
-
-
-def _names_stem(clause: str, stem: str) -> bool:
-    """Return whether the clause names the component or function that a file is called after."""
-    is_telling = len(stem) > 5 and _HUMP.search(stem)
-    return bool(is_telling and re.search(rf"(?<![\w/.-]){re.escape(stem)}(?![\w-]|\.\w)", clause))
 
 
 def _names_program(command: ShellCommand, codes: Sequence[str], prose: str) -> bool:

@@ -4,7 +4,7 @@ import may be shown, but forbids nothing."""
 import re
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import NoteRecord, Passage
+from mcp_memory.models import Passage
 from mcp_memory.recall.moments.note_mentions import find_mention
 from mcp_memory.recall.moments.tool_action import ToolAction
 from mcp_memory.text.markdown import frontmatter
@@ -35,7 +35,11 @@ def is_persons_word(vault: Vault, passage: Passage, action: ToolAction) -> bool:
         if note.path == MEMORY:
             mention = find_mention(_persons_lines(vault, passage), action)
             return mention is not None and mention.forbids
-        return note.source in PERSONS_SOURCES or vault.provenance.is_standing_order(note) or _was_said(vault, note)
+        if note.source in PERSONS_SOURCES or vault.provenance.is_standing_order(note):
+            return True
+        head = frontmatter.parse(vault.read(note.path).text).meta
+        # A review takes the score out of the head of a note that it accepts.
+        return note.meta.get("voice") in _OWN_WORDS or ("speaker" in head and "score" not in head)
     except McpMemoryError:
         return False
 
@@ -49,12 +53,3 @@ def _persons_lines(vault: Vault, passage: Passage) -> str:
     first, last = passage.chunk.start_line, passage.chunk.end_line
     lines = enumerate(text.split("\n")[first - 1 : last], first)
     return "\n".join(_LEFT_OUT if number in left_out or _HEADING.match(line) else line for number, line in lines)
-
-
-def _was_said(vault: Vault, note: NoteRecord) -> bool:
-    """Return whether the note was captured as the person's own words, or accepted in a review, which takes the score
-    out of its head."""
-    if note.meta.get("voice") in _OWN_WORDS:
-        return True
-    head = frontmatter.parse(vault.read(note.path).text).meta
-    return "speaker" in head and "score" not in head

@@ -49,8 +49,10 @@ def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) 
     place = join(folder or "/", texts.get("workdir") or texts.get("dir_path") or "")
     for inside, words in simple_commands("" if patch else command, place):
         commands += _variants(words[:100])
-        files += (join(inside, expanduser(file)) for file in _files_of(words))
-        only_reads &= not words or _only_reads(words)
+        reads = _only_reads(words)
+        only_reads &= reads or not words
+        named = [word for before, word in pairwise(words) if before == ">"] if reads else words
+        files += (join(inside, expanduser(word)) for word in named if _PATH.fullmatch(word))
     parts = folder.rstrip("/").split("/")
     if project and (name := name_in(project)) in parts:
         parts = parts[: len(parts) - parts[::-1].index(name)]
@@ -74,13 +76,6 @@ def _variants(words: Sequence[str]) -> Iterator[ShellCommand]:
         yield from _variants(words[2:] if words[1] in {"run", "exec", "x", "dlx", "-m"} else words[1:])
         if plain[1:2] and plain[1] in {"add", "install", "i"}:
             yield from (ShellCommand((package,), frozenset({"--install"})) for package in plain[2:])
-
-
-def _files_of(words: Sequence[str]) -> Iterator[str]:
-    """Yield the files that a command writes into, and the files that it names unless it only reads them."""
-    if _only_reads(words):
-        words = [word for before, word in pairwise(words) if before == ">"]
-    yield from (word for word in words if _PATH.fullmatch(word))
 
 
 def _only_reads(words: Sequence[str]) -> bool:
