@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, REVIEW, has_cue, is_limited, patterns
+from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, has_cue, is_limited, patterns
 from mcp_memory.statements.proposals import (
     asks_for_a_go_ahead,
     asks_how_it_is,
@@ -21,8 +21,6 @@ MOST_SENTENCES = 4
 MOST_WORDS = 12
 """The most words of an agreement; a longer agreement is a statement of its own."""
 MOST_ANSWER_WORDS = 14
-MOST_ASKING_WORDS = 5
-"""The most words of a question about the sentence before it: "Is that fine?"."""
 MOST_PICK_WORDS = 8
 LEAST_CONTENT_WORDS = 4
 LEAST_ASKED = 2
@@ -77,14 +75,12 @@ def _taken_up(sentence: UserSentence, proposal: UserSentence, *, sure: bool) -> 
     """Return what was agreed to. A statement that you change, or that is half a question, isn't `sure`."""
     lead = patterns(AGREEMENT)["lead"].match(proposal.view)
     statement = proposal.text[lead.end() if lead else 0 :].strip(" ¿?.!…")
-    if proposal.is_question and patterns(PROPOSAL)["status"].match(proposal.view):
-        statement = f"{proposal.text} {sentence.text.rstrip('.')}"  # `Is Friday fine? Yes, Friday`
-    if not content_words(statement):
+    if not content_words(statement) or asks_how_it_is(proposal):
         return None
-    but, asks = _BUT.search(sentence.text), patterns(REVIEW)["asks"].search(statement.lower())
+    but, asks = _BUT.search(sentence.text), patterns(AGREEMENT)["dangling"].search(statement.lower())
     statement += f", {but[0]}" if but else ""
     quote = f"> Assistant: {proposal.text}\n> {sentence.text}"
-    return Agreement(f"{capitalized(statement)}.", quote, sure and not but and not asks, proposal.text)
+    return Agreement(f"{capitalized(statement)}.", quote, sure and not (but or asks), proposal.text)
 
 
 def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
@@ -111,7 +107,7 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
         lead = found["lead"].match(statement.lower())
         statement = f"{said.text} {sentence.text}" if said.is_question else statement[lead.end() if lead else 0 :]
         quote = f"> Assistant: {said.text}\n> {sentence.text}"
-        return Agreement(f"{capitalized(statement).rstrip('.')}.", quote, True, said.text)
+        return Agreement(f"{capitalized(statement).rstrip('.')}.", quote, not said.is_question, said.text)
     return None
 
 
@@ -134,21 +130,15 @@ def leans_on_it(one: SpokenSentence) -> bool:
         return False
     is_short = len(content_words(one.sentence.text)) < LEAST_CONTENT_WORDS
     points = patterns(AGREEMENT)["points"].match(one.sentence.view) is not None
-    return is_short or points or answered_question(one.sentence, one.assistant) is not None
+    return is_short or points or is_answer(one.sentence, one.assistant)
 
 
-def answered_question(sentence: UserSentence, assistant: str) -> str | None:
-    """Return the question that makes a short answer clear; None if the answer is a whole sentence."""
-    is_whole = has_cue(sentence.view, "stative", "relation", "change")
-    if is_whole or sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS:
-        return None
+def is_answer(sentence: UserSentence, assistant: str) -> bool:
+    """Return whether a sentence answers a question in a few words that aren't a whole sentence."""
+    if has_cue(sentence.view, "stative", "relation", "change") or len(sentence.view.split()) > MOST_ANSWER_WORDS:
+        return False
     said = assistant_sentences(assistant)
-    if not said or not said[-1].is_question or asks_for_a_go_ahead(said[-1]) or not is_own(said, len(said) - 1):
-        return None
-    is_short = len(said[-1].view.split()) <= MOST_ASKING_WORDS // 2
-    if is_short and not (len(said) > 1 and is_own(said, len(said) - 2)):
-        return None
-    return " ".join(one.text for one in said[-2 if is_short else -1 :])
+    return bool(said) and said[-1].is_question and not asks_for_a_go_ahead(said[-1]) and is_own(said, len(said) - 1)
 
 
 def is_mere_agreement(sentence: UserSentence) -> bool:
@@ -160,6 +150,11 @@ def is_mere_agreement(sentence: UserSentence) -> bool:
 def limits_it(sentence: UserSentence) -> bool:
     """Return whether a sentence limits the sentence before it: `But only on bread.`"""
     return patterns(AGREEMENT)["limits_it"].match(sentence.view) is not None
+
+
+def widens_it(sentence: UserSentence) -> bool:
+    """Return whether a sentence extends the sentence before it to all projects: `Remember that for every repo.`"""
+    return patterns(AGREEMENT)["widens"].match(sentence.view) is not None
 
 
 def is_retraction(sentence: UserSentence) -> bool:

@@ -8,8 +8,8 @@ from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.statements.agreements import (
     Agreement,
     agreement,
-    answered_question,
     choice,
+    is_answer,
     is_mere_agreement,
     is_retraction,
     last_said,
@@ -17,6 +17,7 @@ from mcp_memory.statements.agreements import (
     leans_on_it,
     limits_it,
     retraction_chars,
+    widens_it,
 )
 from mcp_memory.statements.candidate import Candidate, Reversal, StatementKind, Voice, make_title
 from mcp_memory.statements.classifier import (
@@ -36,7 +37,7 @@ from mcp_memory.statements.language import is_personal
 from mcp_memory.statements.proposals import HasRead, is_own_proposal
 from mcp_memory.statements.reasons import EXPLAINS, explains, reason_features
 from mcp_memory.statements.reversals import with_reversal
-from mcp_memory.statements.self_contained import is_cut_off, is_task, is_worth_proposing, stands_alone
+from mcp_memory.statements.self_contained import is_task, is_worth_proposing, leaves_open, stands_alone
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import MENTIONED, Statement, classify, opening_chars
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
@@ -91,7 +92,7 @@ def find_statements(
     latest: Candidate | None = None
     reasons = _reasons(spoken)
     behind = (number + 1 for number, one in enumerate(spoken) if 1 in one.beside)
-    limits = {at - 1: at for at in behind if limits_it(spoken[at].sentence)}
+    limits = {at - 1: at for at in behind if limits_it(spoken[at].sentence) and spoken[at - 1].is_statement}
     explaining = {*reasons.values(), *limits.values()}
     turns = {offset: turn for turn, offset in enumerate(dict.fromkeys(one.message.offset for one in spoken))}
     for number, one in enumerate(spoken):
@@ -105,6 +106,8 @@ def find_statements(
         found = _taken_back(one, last, latest) or _corrected(one, latest) or _agreed(one, why)
         limit = spoken[limits[number]].sentence.text if number in limits else ""
         found = found or _stated(one, why, before, reason_first=reasons.get(number, number) < number, limit=limit)
+        if widens_it(one.sentence):  # `Remember that for every repo`
+            found = latest and _candidate(one, StatementKind.PREFERENCE, latest.score, latest.text, latest)
         if found := with_reversal(one, found):
             yield (latest := found)
 
@@ -170,11 +173,10 @@ def _takes_reason(one: _Judged) -> bool:
 
 
 def _may_explain(other: _Judged, one: _Judged) -> bool:
-    """Return whether a sentence may be a reason: neither a joke, a question, a task nor an equally important statement
-    of its own."""
+    """Return whether a sentence may be a reason: no joke, question, task or equally important statement."""
     if other.is_ruled or is_vetoed(other.sentence) or is_retraction(other.sentence) or other.agreed:
         return False
-    if is_task(other.sentence.view) or is_cut_off(other.sentence.view):
+    if leaves_open(other.sentence.view) or widens_it(other.sentence):
         return False
     return not other.is_statement or other.once < one.once
 
@@ -187,8 +189,8 @@ def _likely_reason(one: _Judged, other: _Judged, *, is_behind: bool) -> float:
 
 
 def _taken_back(one: _Judged, before: _Judged | None, latest: Candidate | None) -> Candidate | None:
-    """Return the candidate that a retraction replaces: the latest statement, if it names it (`scrap the buffer`), or
-    if you or the assistant said nothing else in between that it may mean (`scrap that`)."""
+    """Return the candidate that a retraction replaces: the latest statement, if it names it (`scrap the buffer`), or if
+    nothing else was said in between that it may mean (`scrap that`)."""
     text = one.sentence.text
     if latest is None or not is_retraction(one.sentence):
         return None
@@ -206,8 +208,7 @@ def _taken_back(one: _Judged, before: _Judged | None, latest: Candidate | None) 
 
 
 def _was_just_said(latest: Candidate, before: _Judged, assistant: str) -> bool:
-    """Return whether the candidate is the last thing said: no question, suggestion or task of yours follows it, nor
-    another proposal of the assistant."""
+    """Return whether the candidate is the last thing said: no question, suggestion or task, nor another proposal."""
     view = before.sentence.view
     if latest.offset != before.message.offset or has_cue(view, "hedge"):
         return False
@@ -253,18 +254,17 @@ def _stated(
     follows = before is not None and before.can_be_meant and _PRONOUN.match(view) is not None
     if before and follows:
         text, reason = f"{_clean(before.sentence)} {text}", "" if before.sentence.text == reason else reason
-    question = answered_question(one.sentence, one.assistant) if one.leans and not one.repeats else None
-    if question:
-        text = f"{question} {text}"
-    elif one.leans and not one.repeats and (said := last_said(one.assistant)):
+    answers = is_answer(one.sentence, one.assistant)
+    is_about_it = answers and content_words(one.sentence.text) & content_words(one.answered)
+    is_whole = is_about_it and stands_alone(view, is_explained=False)
+    if one.leans and not one.repeats and not is_whole and (said := last_said(one.assistant)):
         quote = f"\n\n> Assistant: {said}\n> {one.sentence.text}"
     own = view[max(opening, opening_chars(one.sentence)) :]
-    is_explained = follows or question is not None
-    is_plain = rule is not None and rule.score > MENTIONED
-    is_clear = is_plain or (not quote and stands_alone(own, is_explained=is_explained))
+    is_plain = rule is not None and rule.score > MENTIONED and not leaves_open(own)
+    is_clear = is_plain or (not quote and stands_alone(own, is_explained=follows))
     if score < LIKELY or not is_clear or not one.is_typed or limit:
         asks_to_last = rule is not None and rule.kind is StatementKind.PREFERENCE
-        if not asks_to_last and not is_worth_proposing(own):
+        if not (asks_to_last or answers or is_worth_proposing(own)):
             return None
         least = max(LEANING, rule.score if rule else 0.0) if is_clear else UNCLEAR
         score = round(min(least + RANKED * one.kept, MOST_UNSURE), 2)

