@@ -43,7 +43,7 @@ def off_record(message: str) -> OffRecord:
     is_all = _is_little(others)
     speaks_of_that = _has("that", asked) and _is_little(others[: sentences.index(wishes[0])])
     found = OffRecord.THIS
-    if any(_speaks_of_session(clause) for sentence in wishes for clause in _CLAUSE.split(sentence)):
+    if any(_speaks_of_session(clause) for sentence in wishes for clause in _CLAUSE.findall(sentence)):
         found |= OffRecord.SESSION
     if _has("all_before", said):
         found |= OffRecord.BEFORE
@@ -105,8 +105,7 @@ _TAG = re.compile(r"(?<!`)<(/?)(?:private?|privée?|privad[oa])(?:\s[^<>]{0,80})
 _CUT = "\0"
 _WHOLE_SENTENCE = re.compile(r"(?:[^\n.!?…]|[.!?…](?![.!?…\s]|$))+[.!?…]*|[\n.!?…]")
 _SENTENCE = re.compile(r"[^\n.!?…]+[.!?…]{0,3}")
-_CLAUSE = re.compile(r"[,;:–—]")
-_MARKED_CLAUSE = re.compile(r"(?=((?:^|[,;:(–—])[^,;:(–—]+[,;:(–—]?))")
+_CLAUSE = re.compile(r"(?=((?:^|[,;:(–—])[^,;:(–—]+[,;:(–—]?))")
 
 
 def _sentences(text: str) -> list[str]:
@@ -115,7 +114,7 @@ def _sentences(text: str) -> list[str]:
     for sentence in _SENTENCE.findall(masked(text)):
         parts = list[str]()
         if _has("hint", sentence) and not _is_wish(sentence) and not _has("alternative", sentence):
-            clauses = _MARKED_CLAUSE.findall(_patterns()["joint"].sub(",", sentence))
+            clauses = _CLAUSE.findall(_patterns()["joint"].sub(",", sentence))
             parts = [_patterns()["opening"].sub(r"\1", clause) for clause in clauses]
         found += parts if any(map(_is_wish, parts)) else [sentence]
     return found
