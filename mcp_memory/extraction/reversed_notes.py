@@ -50,7 +50,9 @@ def find_reversed(
         return None
     else:
         near = list(_near(candidate, reverses.named or words, project, index, texts))
-        found = _named(reverses.named, near) or [one for one in near if _is_reversed(one, reverses, words)]
+        found = _named(reverses.named, near)
+        if len(found) != 1:
+            found = [one for one in found or near if _is_reversed(one, reverses, words)]
     is_meant = bool(taken_back or (reverses and reverses.named))
     return (found[0], Contradiction(found[0].note.title, None, is_meant)) if len(found) == 1 else None
 
@@ -98,19 +100,21 @@ def _is_reversed(one: StatedText, reverses: Reversal, words: str) -> bool:
     said = parse_statement(_ELISION.sub("", now), "")
     if not said or said[0].is_event or has_cue(said[0].text.lower(), "i_did"):
         return False
-    return any(_takes_back(said[0], old, _keys(words)) for old in _sentences(one))
+    is_named = bool(reverses.named)
+    return any(_takes_back(said[0], old, _keys(words), is_named=is_named) for old in _sentences(one))
 
 
-def _takes_back(new: ParsedSentence, old: ParsedSentence, said: set[str]) -> bool:
+def _takes_back(new: ParsedSentence, old: ParsedSentence, said: set[str], *, is_named: bool) -> bool:
     """Return whether a sentence denies what another says, or the other way round, or has something else in place of
-    one thing in it. What it says of another thing, or in addition, isn't a reversal."""
+    one thing in it. What it says of another thing, or in addition, isn't a reversal. `is_named`: the person names what
+    the other sentence is about."""
     if are_in_two_places(old, new):
         return False
     shared = common_keys(new.keys, old.keys)
     own = [token for token in new.tokens if token.key not in shared]
     is_denied = _denies(old) != _denies(new)
-    if is_denied and not own:
-        return len(shared) >= LEAST_SHARED and not is_task(new.text.lower())
+    if is_denied and (is_named or not own):
+        return len(shared) >= (1 if is_named else LEAST_SHARED) and not is_task(new.text.lower())
     words = [token for token in own if token.type not in MEASURED]
     if not own or len(words) > MOST_OWN:
         return False

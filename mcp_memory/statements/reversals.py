@@ -1,5 +1,6 @@
 """Recognizes that a person takes back what was said in an earlier session: `forget the rule about …`, `… after all`."""
 
+import re
 from dataclasses import replace
 
 from mcp_memory.comparison.values import CLAUSE, tokens
@@ -12,6 +13,8 @@ from mcp_memory.text.language.sentences import as_sentence
 
 IF_IT_REVERSES = 0.3
 """The score of a sentence that is stored only if it takes back a note; nothing is proposed for so little."""
+_OWN_MIND = re.compile(r"\b(?:my|mi[rn]|meine|avis|idea|opinión|parecer)\b")
+"""Matches a change of mind, which is the person's own whatever others said before it."""
 LEAST_WORDS = 2
 """The fewest words of a clause that says what is true now: not `I changed my mind about it`."""
 
@@ -41,7 +44,10 @@ def find_reversal(sentence: UserSentence) -> Reversal | None:
             return None
         now = text[len(view) - len(after[0]) :] if after else ""
         return Reversal(found["said"].sub("", named), now.strip() if tokens(now) else "")
-    if found["adds"].search(view) or has_cue(view, "reported") or not found["turns_back"].search(view):
+    mark = found["turns_back"].search(view)
+    if not mark or found["adds"].search(view):
+        return None
+    if has_cue(view, "reported") and not _OWN_MIND.search(mark[0]):
         return None
     now = ""
     for clause in CLAUSE.split(text):

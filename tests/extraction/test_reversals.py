@@ -118,6 +118,11 @@ TAKEN_BACK = [
         "Annule la décision sur les tickets, on les laisse ouverts.",
         SUPERSEDED,
     ),
+    (
+        "The Norpost webhook answers 200 and logs a warning for parcels we don't know.",
+        "Their support told me they stop after 24 h, so I changed my mind, answer 404 there after all, 200 hides bugs.",
+        CONTESTED,
+    ),
     ("On garde les logs 90 jours.", "J'ai changé d'avis, on garde les logs 30 jours.", CONTESTED),
     ("Les graphiques sont faits avec D3.", "Finalement les graphiques sont faits avec Plotly.", CONTESTED),
     ("Los correos los firma todo el equipo.", "Descarta la regla de los correos.", SUPERSEDED),
@@ -223,6 +228,15 @@ async def test_what_two_notes_may_mean_by_a_name_takes_back_neither(world: World
         await said(engine, world, person("Forget the rule about deploys, we deploy daily."))
         told = await start(engine, world)
         assert "Tuesdays" in told and "announced" in told
+
+
+async def test_of_two_notes_with_a_name_the_one_that_is_denied_goes(world: World):
+    async with world.engine() as engine:
+        await engine.append("We decided to use Redis for the sessions.", kind="decision", project="shop")
+        await engine.append("We decided against Redis, sessions stay in Postgres.", kind="decision", project="shop")
+        await said(engine, world, person("ok scrap what I said about sessions, we go with Redis after all"))
+        told = await start(engine, world)
+        assert "to use Redis" in told and "Redis after all" in told and "stay in Postgres" not in told
 
 
 async def test_a_rule_without_another_in_its_place_is_forgotten_and_one_undo_brings_it_back(world: World):
