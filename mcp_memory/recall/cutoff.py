@@ -25,13 +25,11 @@ FEWEST_TOKENS = 500
 FEWEST_SHARE = 0.4
 """The share of the best score that a passage needs within `FEWEST_TOKENS`; otherwise short notes of agents would fill
 these tokens regardless of their content. Measured on notes of eleven people (`agents` and `agents_held_out` in
-`tests/eval/topics`): 4 notes are shown instead of 8, with 915 of 930 answers instead of 916. A developer's evidence is
-.946 instead of .949, for 499 tokens instead of 759. Conversations and documentation don't change."""
+`tests/eval/topics`): 4 notes are shown instead of 8, with 915 of 930 answers instead of 916."""
 
 MOST_WEAK = 5
-"""The most passages if probably none answers and all are about as near. Measured: it keeps .930 instead of .946 of a
-developer's evidence, and .919 instead of .924 of the evidence about conversations. Without the limit, a question
-without an answer got 700 tokens."""
+"""The most passages if probably none answers and all are about as near. It keeps .930 instead of .946 of a developer's
+evidence. Without it, a question without an answer got 700 tokens."""
 
 STATEMENT_CHARS = 300
 """The most characters of a statement."""
@@ -61,9 +59,8 @@ ask what the names mean, or are commands."""
 
 UNNAMED = 0.7
 """The least relevance of a foreign passage that the prompt doesn't name; its answer needs a confidence of
-`ANSWERED_ELSEWHERE`. Generic prompts are close to manuals. Measured on 625 prompts of seven people that need no memory:
-200 imported documents answer 1 prompt, instead of 19 with the thresholds for own notes. 17 of 18 questions about those
-documents still pass."""
+`ANSWERED_ELSEWHERE`. Generic prompts are close to manuals: of 625 that need no memory, 200 imported documents answer 1,
+instead of 19 with the thresholds for own notes."""
 
 TITLE_WORDS = 2
 """The fewest words of a title that names a source: `Ansible` may be any playbook."""

@@ -1,9 +1,8 @@
 """Estimates how likely it is that memory holds the answer to a question. Pure functions on values.
 
-Measured on questions whose answer is stored and questions about other people's lives. The share of the question's
+Measured on questions whose answer is stored and questions about other people's lives, the share of the question's
 words in the best passage, weighted by rarity, has an AUROC of .86. The share in the first five passages together has
-.88, the best cosine .86, and all three together .92. A question about a true fact with the wrong person is
-recognized with only .63, because the passage with the fact looks like an answer.
+.88, the best cosine .86, and all three together .92.
 
 `fitted_weights.json` is written by `tests/benchmarks/train_memory_intent.py` and `tests/benchmarks/fit_confidence.py`.
 """
@@ -90,10 +89,8 @@ how rare a word is: a word in the only passage would have a fifth of the weight 
 
 RISE = 0.03
 """The rise of the best cosine with the logarithm of the number of passages, in a small vault. Without it, answers to 25
-% of the developer's answerable questions and 10 % of the answerable questions about conversations were called weak in a
-vault with a single passage. With fifty passages these were 8 and 5 %. With it, they are 6 and 1 % for a single passage,
-and 97 and 83 % for questions that the passage does not answer. The best cosine of unrelated passages rises by .056 and
-.059."""
+% of a developer's answerable questions were called weak in a vault with a single passage; with it, to 6 %. The best
+cosine of unrelated passages rises by .056 and .059."""
 
 
 def known_words(passages: Sequence[Passage], *, with_log_headings: bool = False) -> frozenset[str]:
