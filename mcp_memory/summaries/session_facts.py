@@ -36,8 +36,8 @@ SAME_POINT = 0.6
 _CUES = ("mcp_memory.summaries", "cues.toml")
 _has = partial(has_cue, *_CUES)
 
-_NO_WORDS = re.compile(r"(?<=\w)[=~<>!]=\S+|\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*|(?<!\S)-\S+")
-"""Matches what two runs of a command may differ in: folder, variables, options, versions, and the output's place."""
+_NO_WORDS = re.compile(r"\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*|(?<!\S)-\S+")
+"""Matches what two runs of a command may differ in: folder, variables, options, and the output's place."""
 _PATH = re.compile(r"[/.:]")
 _COMMAND = re.compile(r"`(.*)` fails: ")
 
