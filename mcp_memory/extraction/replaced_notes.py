@@ -199,7 +199,7 @@ def find_contested(contrary: Sequence[Contrary], candidate: Candidate) -> list[N
 
 
 def _gives_only_value(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
-    """Return whether a plain statement and the note only give the value of the same thing: the note has no rule, bound
+    """Return whether a plain statement and the note only give the value of the same thing. The note has no rule, bound
     or exception, and the statement isn't a question by its word order."""
     note = lowered(f"{stated.note.title} {stated.note.text} {why.before}")
     return not (_RULE.search(note) or denies(note) or _ASKS.match(lowered(candidate.statement)))

@@ -55,7 +55,7 @@ class Commitment:
     due: DueDate
     stage: Stage
     remark: str = ""
-    """What perhaps holds instead."""
+    """The correction that waits for review, in a remark."""
 
     @property
     def when(self) -> str:

@@ -48,8 +48,8 @@ class Voice(StrEnum):
 
 @dataclass(frozen=True)
 class Reversal:
-    """What a person takes back. `named`: the words that name it, such as `deploy days`; empty if only a mark such as
-    `after all` says so. `now`: what is true instead, without the reason."""
+    """A reversal of an earlier statement. `named`: the words that name the statement, such as `deploy days`; empty for
+    a mere mark such as `after all`. `now`: what is true instead, without the reason."""
 
     named: str
     now: str
@@ -76,7 +76,7 @@ class Candidate:
     """The earlier candidate of the same session that this candidate replaces."""
     voice: Voice = Voice.UNSURE
     reverses: Reversal | None = None
-    """What you take back in it, of this session or an earlier one."""
+    """The earlier statement that it takes back, of this session or an earlier one."""
 
     @property
     def statement(self) -> str:

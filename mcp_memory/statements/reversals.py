@@ -16,12 +16,12 @@ IF_IT_REVERSES = 0.3
 _OWN_MIND = re.compile(r"\b(?:my|mi[rn]|meine|avis|idea|opinión|parecer)\b")
 """Matches a change of mind, which is the person's own whatever others said before it."""
 LEAST_WORDS = 2
-"""The fewest words of a clause that says what is true now: not `I changed my mind about it`."""
+"""The fewest words of a clause about what is true now: not `I changed my mind about it`."""
 
 
 def with_reversal(one: SpokenSentence, found: Candidate | None) -> Candidate | None:
-    """Return the statement of a sentence with what it takes back of earlier sessions. What nothing else makes a
-    candidate is stored only if it takes back a note."""
+    """Return the statement of a sentence with what it takes back of earlier sessions. A sentence that isn't a
+    candidate otherwise is stored only if it takes back a note."""
     reverses = find_reversal(one.sentence) if one.is_typed else None
     if reverses is None or (found and (found.instead_of or found.voice is not Voice.SAID)):
         return found

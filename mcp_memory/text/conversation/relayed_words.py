@@ -22,8 +22,8 @@ def asks_whether_it_is_true(view: str) -> bool:
 
 
 def foreign_until(view: str, start: int, end: int, line_end: int) -> int:
-    """Return the place up to which a line that begins to relay words at `start` perhaps consists of them: `end` for
-    reported speech, `start` if they are in quotation marks, or the person reports a call or decides about them."""
+    """Return the place up to which a line perhaps consists of another's words, which it begins to relay at `start`. It
+    is `end` for reported speech. It is `start` for words in quotation marks, a call, or the person's own decision."""
     is_report = not _WORDS["opens_speech"].search(view)
     if _WORDS["quotes"].search(view) or _WORDS["called"].search(view) or (is_report and _WORDS["decides"].search(view)):
         return start
