@@ -9,7 +9,7 @@ from datetime import time
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, PrivateMarks
 from mcp_memory.text.escape_invisible import in_line, in_quotes
-from mcp_memory.text.language.sentences import statement_of, without_reasons
+from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
@@ -102,7 +102,7 @@ class Excerpt:
     def tells(self, passage: Passage) -> bool:
         """Return whether this excerpt, made of a whole note, contains all of the passage, or is a line of it."""
         if self.is_line:
-            return self.text in without_reasons(statement_of(passage.chunk.text))
+            return self.text in statement_of(passage.chunk.text)
         return passage.chunk.text.replace("\r\n", "\n") in self.text + self.evidence
 
     def day_and_time(self) -> tuple[str, str]:

@@ -45,7 +45,7 @@ def test_claude_code(served: Machine, claude: Agent, anthropic: AnthropicStub) -
     for agent in (here, there):
         before = len(anthropic.exchanges)
         agent.ask("Say hello.")
-        told.append(decided in first_request(anthropic, "/messages", before))
+        told.append("We grind rye on Thursdays." in first_request(anthropic, "/messages", before))
     assert told == [True, False]
 
     search = find_in_claude("memory_search")
@@ -114,5 +114,5 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     for agent in (here, there):
         before = len(openai.exchanges)
         agent.ask("Say hello.")
-        told.append(decided in first_request(openai, "/responses", before))
+        told.append("The lock opens at high water only." in first_request(openai, "/responses", before))
     assert told == [True, False]

@@ -33,11 +33,11 @@ SAID_BY_MANY = 20
 @pytest.mark.parametrize(
     ("name", "ranked", "silenced", "silent"),  # AUROC; prompts that want memory and get none; that want none
     [
-        ("ecology", 0.946, 3, 69),
-        pytest.param("embedded", 0.927, 8, 72, marks=MORE),
-        pytest.param("startup", 0.969, 1, 70, marks=MORE),
-        pytest.param("novelist", 0.939, 3, 41, marks=MORE),
-        ("sysadmin", 0.876, 6, 35),
+        ("ecology", 0.946, 2, 56),
+        pytest.param("embedded", 0.88, 6, 51, marks=MORE),
+        pytest.param("startup", 0.949, 0, 41, marks=MORE),
+        pytest.param("novelist", 0.904, 2, 29, marks=MORE),
+        ("sysadmin", 0.876, 4, 30),
     ],
 )
 def test_prompts_of_a_stranger(

@@ -119,7 +119,7 @@ class ActionAdvisor:
     def _stops(self, session: str, action: ToolAction, mention: Mention, passage: Passage, wanted: Filters) -> bool:
         """Return whether the passage is the person's order against this call. The session's agent must not have seen it
         before, here or in another refusal of the call."""
-        refusal, briefer = _mark(f"{action} was refused"), self.briefer
+        refusal, briefer = _mark(f"{action._replace(text='')} was refused"), self.briefer
         return (
             mention.forbids
             and (is_curated(passage) or passage.note.kind not in _LEARNED_KINDS)
