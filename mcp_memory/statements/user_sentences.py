@@ -102,7 +102,8 @@ def _sentences(view: str, text: str) -> Iterator[tuple[int, int]]:
     for line in re.finditer(r"[^\n]+", view):
         marker = _MARKER.match(line[0])
         begin = line.start() + (marker.end() if marker else 0)
-        ends = {end.end() for end in _END.finditer(view, begin, line.end())}
+        found = _END.finditer(view, begin, line.end())
+        ends = {end.end() for end in found if not _ORDINAL.search(text, max(begin, end.start() - 9), end.end() + 2)}
         ends |= {end.end() for end in _QUOTED_END.finditer(text, begin, line.end()) if view[end.end() - 1] == MASK}
         for end in sorted(ends):
             yield begin, end
@@ -124,5 +125,7 @@ _THUMBS = re.compile(
     r"\s*(?:[👍👌✅🆗🙌💯🫡🤝][\U0001f3fb-\U0001f3ff\ufe0f]?\s*){1,5}"
     r"(?:thanks|thank you|thx|danke|merci|gracias)?[.!]*\s*"
 )
+_ORDINAL = re.compile(r"(?:\b(?:am|vom|zum|bis|ab|den|der|dem|seit) |\d\.)\d{1,2}\. [a-zäöü]$")
+"""Matches a German day within a sentence: `am 11. an Bo`, `vom 21.12. bis 4.1.`."""
 _QUOTED_END = re.compile(r"[.!?…][\"”“»«](?=\s+[A-ZÄÖÜÉÀ¿¡])")
 """Matches the end of a quotation that ends a sentence, too."""

@@ -58,6 +58,21 @@ def test_what_a_person_did_not_say_claims_nothing(message: str):
     assert [each.text for each in extract_candidates([person(f"{message}\n\nthanks"), person(ORDER, 9)])] == [ORDER]
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ich schick die Daten am 11. an Clausen, bis 12 Uhr.",
+        "Der Verlag ist vom 21.12. bis 4.1. geschlossen, Briefe auch.",
+    ],
+)
+def test_a_day_ends_no_sentence(sentence: str):
+    assert [one.text for one in user_sentences(f"{sentence} Das war am 3. Danach nichts.")] == [
+        sentence,
+        "Das war am 3.",
+        "Danach nichts.",
+    ]
+
+
 def test_nobody_else_speaks_for_the_person():
     assert extract_candidates([assistant(ORDER), tool(ORDER), tool(f"We decided to pay. {ORDER}")]) == []
 
