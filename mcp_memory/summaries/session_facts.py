@@ -95,8 +95,7 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
     for runs in _commands(own):
         last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
         has_failed, why = last.failed, last.turn.text.replace("`", "'").rpartition("\n")[2].strip()[:MOST_CHARS]
-        outcome = f"fails: {why}" if has_failed else f"{was}went well"
-        point = Point(f"`{_line(last)}` {outcome}", last.offset)
+        point = Point(f"`{_line(last)}` {f'fails: {why}' if has_failed else f'{was}went well'}", last.offset)
         if not has_failed or not _is_closed(point, own):
             parts[LEFT_OPEN if has_failed else CHANGED].append(point)
     return parts
