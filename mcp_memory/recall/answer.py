@@ -131,8 +131,8 @@ class RecallAnswerer:
         if is_prompt and not chosen and not pointed:
             wanted = (ranked.signs.wanting or 0) > 0  # more likely than not
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, wanted=wanted)
-        unsure = await self._now(pointed, filters, query)
-        unsure = tuple(passage for passage in unsure if known is None or not known(passage))
+        found_unsure = await self._now(pointed, filters, query)
+        unsure = tuple(passage for passage in found_unsure if not (known and known(passage)))
         if is_prompt and not chosen:
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, ranked.confidence, pointed, unsure)
         relevant = await self._now(chosen, filters, query)

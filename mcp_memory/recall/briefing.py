@@ -243,8 +243,9 @@ class Briefer:
 
         def look() -> list[Reminder]:
             found = commitments(self.index, wanted, now, zone, self.answerer.current.conflicts.contested.remark_on)
-            seen = self.seen.seen_by(session) if found else frozenset[str]()
-            return asked_about(found, asked) if asked else reminders(found, stages, session, seen)
+            if asked:
+                return asked_about(found, asked)
+            return reminders(found, stages, session, self.seen.seen_by(session))
 
         return await _look(look, what="looking for commitments")
 

@@ -100,8 +100,7 @@ def likely_and_unsure(
     least = LIKELY if ranked.signs.wanting is not None else 0.0  # without vectors, relevance is only an order
     likely = [chunk for chunk in fit if chunk.relevance >= least]
     shown = {chunk.passage.shown_id for chunk in likely}
-    others = [chunk for chunk in fit if chunk.passage.shown_id not in shown]
-    unsure = [chunk for chunk in others if known is None or not known(chunk.passage)]
+    unsure = [one for one in fit if one.passage.shown_id not in shown and not (known and known(one.passage))]
     if likely:
         return likely, [chunk for chunk in unsure if chunk.relevance >= POINTED_BESIDE]
     return [], unsure if any(chunk.relevance >= POINTED for chunk in unsure) else []

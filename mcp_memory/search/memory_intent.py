@@ -5,9 +5,9 @@
 wordings are learned from 2,369 hand-labeled prompts of invented people (`tests/benchmarks/train_memory_intent.py`). For
 example, `what is a` and `the selected` are evidence against memory, and `our`, `again` and `who` are evidence for it.
 
-Measured on the prompts and notes of five other people, with weights fitted on the other four, the AUROC is .99, .93,
-.97, .94 and .93 with the vector, wordings and the stored notes. For a sixth person, it is .96. By prompt alone, it is
-.70 to .79 on lived sessions in English and Spanish, and .56 to .71 in French and German.
+Measured with vector, wordings and stored notes on five other people's prompts: with each person excluded from the fit,
+the AUROC is .99, .93, .97, .94 and .93. For a sixth person, it is .96. By prompt alone, it is .70 to .79 on lived
+sessions in English and Spanish, and .56 to .71 in French and German.
 """
 
 from __future__ import annotations

@@ -141,11 +141,10 @@ def _with_statements(rows: Iterable[WeightedRow], read: Callable[[NotePath], Seq
     quotes the person's words, which may be about something else as well."""
     found: dict[int, WeightedRow] = {}
     for row in rows:
-        one = row
-        if row.passage.ordinal and row.passage.chunk.text.startswith(">") and "voice" in row.passage.note.meta:
-            first = read(row.passage.note.path)[:1]
-            one = replace(row, passage=first[0]) if first else row
-        found.setdefault(one.passage.chunk_id, one)
+        passage, note = row.passage, row.passage.note
+        if passage.ordinal and passage.chunk.text.startswith(">") and "voice" in note.meta:
+            passage = next(iter(read(note.path)), passage)
+        found.setdefault(passage.chunk_id, replace(row, passage=passage))
     return list(found.values())
 
 

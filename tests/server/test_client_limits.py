@@ -28,7 +28,7 @@ from mcp_memory.storage.filesystem import FilesystemBackend
 class SlowStorage(FilesystemBackend):
     def write(self, *arguments, **more):
         while (self.root.parent / "held").exists():
-            time.sleep(0.02)
+            time.sleep(0.02)  # another process lifts the hold by removing the file
         return super().write(*arguments, **more)
 """
 

@@ -81,8 +81,7 @@ def _review(cli: CommandContext, wanted: Mapping[str, Any]) -> None:
     hint = "to decide with keys, run this in a terminal; for scripts: mcp-memory review --help"
     lines = [line for item in by_subject(items) for line in item_lines(item)]
     report = {"conflicts": list(map(_as_conflict, items))} if wanted["only"] else {"waiting": items}
-    others = "no contradiction waits; mcp-memory review shows what else does"
-    nothing = others if wanted["only"] else "nothing waits for review"
+    nothing = "no contradiction waits; mcp-memory review shows what else does" if wanted["only"] else "nothing waits"
     cli.show(report, [*lines, hint] if items else [nothing])
 
 

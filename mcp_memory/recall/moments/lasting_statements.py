@@ -59,14 +59,15 @@ def choose_statements(
             use = uses.get(note.id, NoteUse())
             found.append((rank, -use.used, -len(use.used_days), LastingStatement(note, line)))
     found.sort(key=lambda one: one[:3])
-    standing = [line for rank, *_, line in found if rank in {_Rank.PREFERENCE, _Rank.RULE}]
+
+    def of(*ranks: _Rank) -> list[LastingStatement]:
+        return [line for rank, *_, line in found if rank in ranks]
+
+    standing = of(_Rank.PREFERENCE, _Rank.RULE)
     own, general = ([line for line in standing if (line.note.project is None) is wide] for wide in (False, True))
     turns = (line for pair in zip_longest(own, general) for line in pair if line)
-    temporary, decisions = (
-        [line for rank, *_, line in found if rank is one] for one in (_Rank.FOR_A_TIME, _Rank.DECISION)
-    )
     told = [*told]
-    for line in (*temporary, *turns, *decisions):
+    for line in (*of(_Rank.FOR_A_TIME), *turns, *of(_Rank.DECISION)):
         if not any(_contains(other, line.text) for other in told):
             told.append(line.text)
             yield line

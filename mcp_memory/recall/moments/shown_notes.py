@@ -1,7 +1,7 @@
 """Judge after each turn whether the agent used the notes that it got unasked.
 
-A note is used if the agent recalls it, or repeats a value of it (a number, name, path or command) in an answer or a
-call, in that turn or the next. The session mustn't have said the value before. A note goes unused only if its use could
+A note is used if the agent recalls it, or repeats a value of it in an answer or a call, in that turn or the next. A
+value is a number, name, path or command that the session hasn't said before. A note goes unused only if its use could
 have been seen: not without such a value, not at a session's start, and only if it is a fact (see `may_go_unused`). In
 doubt it is neither used nor unused."""
 

@@ -99,7 +99,7 @@ def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
 
 def without_reasons(statement: str) -> str:
     """Return a statement on one line without its clauses that begin with `because`."""
-    return " ".join(_BECAUSE.sub(lambda found: found["end"], sentence) for sentence in _split(statement))
+    return " ".join(_BECAUSE.sub(r"\g<end>", sentence) for sentence in _split(statement))
 
 
 def capitalized(text: str) -> str:

@@ -5,21 +5,27 @@ from typing import Any, cast
 
 from mcp_memory.text.markdown.frontmatter import FIELD_ORDER
 
-_FIELDS = (
-    "title kind project status created updated tags always_load expires_at due refs source aliases private muted when"
-)
-_BY_HAND = _FIELDS.split()
+_BY_HAND = (
+    "title", "kind", "project", "status", "created", "updated", "tags", "always_load", "expires_at", "due", "refs",
+    "source", "aliases", "private", "muted", "when",
+)  # fmt: skip
 """Our fields that people write, accepted in any case. The program writes all other fields, and spells them exactly."""
 
 _ALSO = {"expires": "expires_at", "tag": "tags", "alias": "aliases", "ref": "refs"}
 """The names of our options, and Obsidian's older names."""
 
-_BY_PROGRAM = "contests contradicts compatible_with confirmed covers counts_again done_at done seal temporary"
-_OURS = frozenset((*FIELD_ORDER, *_BY_HAND, *_ALSO, *_BY_PROGRAM.split()))
-_COMMON = frozenset("sources course states stats tabs find mind link king rates date then".split())  # noqa: SIM905 -- words
+_OURS = frozenset((
+    *FIELD_ORDER, *_BY_HAND, *_ALSO, "contests", "contradicts", "compatible_with", "confirmed", "covers",
+    "counts_again", "done_at", "done", "seal", "temporary",
+))  # fmt: skip
+_COMMON = frozenset((
+    "sources", "course", "states", "stats", "tabs", "find", "mind", "link", "king", "rates", "date", "then",
+))  # fmt: skip
 """Ordinary words that are only a letter away from our names."""
 
-_TECHNICAL = frozenset("cssclass cssclasses publish date position permalink layout draft lang".split())  # noqa: SIM905 -- words
+_TECHNICAL = frozenset(
+    ("cssclass", "cssclasses", "publish", "date", "position", "permalink", "layout", "draft", "lang")
+)
 """The properties that other programs keep in a head."""
 
 MAX_WORDS_CHARS = 600

@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Any, cast
 
 from mcp_memory.text.conversation.off_record import says_off_record
+from mcp_memory.text.language.word_tables import read_table
 from mcp_memory.text.markdown import logs, sections
 from mcp_memory.text.markdown.blocks import Block, BlockKind, scan, split_heading
 from mcp_memory.text.markdown.frontmatter import BOM, Document, parse, split_head
@@ -20,29 +21,21 @@ from mcp_memory.text.markdown.links import prose
 from mcp_memory.text.markdown.properties import is_slip
 from mcp_memory.text.markdown.tags import CODE, tags_of, text_tags
 
-_WORDS = (
-    "private privat privates prive privee privado privada confidential vertraulich vertrauliches confidentiel "
-    "confidentielle confidencial geheim privateandconfidential donotshare nichtteilen nichtweitergeben nepaspartager "
-    "nocompartir"
-)
-WORDS = frozenset(_WORDS.split())
+_TABLE = {name: frozenset(words) for name, words in read_table("mcp_memory.vault.marks", "privacy.toml").items()}
+
+WORDS = _TABLE["private"]
 """The words for private in the four languages, without accents."""
 
 PRIVATE = "private"
 """The tag of notes that are made of something private."""
 
-_FOLDERS = frozenset(f"{word}{rest}" for word in WORDS for rest in ("", "note", "notes", "notizen", "stuff", "diary"))
+_FOLDERS = frozenset(f"{word}{rest}" for word in WORDS for rest in _TABLE["folder_ends"])
 _KEYS = WORDS | {f"is{word}" for word in WORDS}
-_SHARED_KEYS = frozenset("share shared shareable sharing teilen partager compartir".split())  # noqa: SIM905 -- words
-_PUBLIC_KEYS = frozenset(("public", "ispublic", "offentlich", "publico"))
+_SHARED_KEYS, _PUBLIC_KEYS, _NO = _TABLE["shared_keys"], _TABLE["public_keys"], _TABLE["no"]
 _ADVERB = re.compile("^(?:strictly|highly|streng|strikt|strictement|tres|estrictamente|muy)(?=.)")
-_YES = WORDS.union("true yes y x on ja oui si wahr vrai verdadero".split())  # noqa: SIM905 -- a list of words
-_NOT = (
-    "false no n not never off none null nein nie non jamais nunca falsch faux falso public offentlich publique publico"
-)
-_NO = {"", *_NOT.split()}
-_TAG_KEYS = frozenset(("tags", "tag"))
-_SENTENCES = frozenset("title description summary abstract subtitle aliases alias".split())  # noqa: SIM905 -- words
+_YES = WORDS | _TABLE["yes"]
+_TAG_KEYS = _TABLE["tag_keys"]
+_SENTENCES = _TABLE["sentences"]
 """Properties in which a comma doesn't end an item."""
 
 _HINT = re.compile(r"pri[vw]|confiden|vertraulich|geheim|share|teilen|weiter|partager|compartir", re.IGNORECASE)
