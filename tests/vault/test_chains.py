@@ -76,12 +76,11 @@ async def test_marks_that_come_by_hand_or_with_a_sync_count_at_the_next_sweep(wo
         assert await found(engine, "tea") == [five.path]
 
 
-@pytest.mark.parametrize("retired", ["status: archived", "expires_at: 2026-11-20"])
-async def test_what_is_archived_or_expired_brings_nothing_back(world: World, retired: str) -> None:
+async def test_what_is_archived_brings_nothing_back(world: World) -> None:
     async with world.engine() as engine:
         _, five = await chain(world, engine, "Tea at four", "Tea at five")
         file = world.root / five.path
-        file.write_text(file.read_text().replace("kind: fact", f"kind: fact\n{retired}"))
+        file.write_text(file.read_text().replace("kind: fact", "kind: fact\nstatus: archived"))
         await engine.sweep()
         assert await found(engine, "tea") == []
 
@@ -322,6 +321,31 @@ async def test_as_of_a_date_what_counted_then_is_found(world: World) -> None:
         told = await engine.recall("when is tea", until="2026-11-24")
         assert "Tea at four" in told and "Tea at five" in told and five.id in told
         assert "was superseded" not in await engine.recall("when is tea")
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_what_a_note_replaced_for_a_time_is_active_after_its_end(world: World, *, restarts: bool) -> None:
+    async with world.engine() as engine:
+        four = await engine.append("Tea at four", kind="fact")
+        five = await engine.append("Tea at five", kind="fact", supersedes=four.id, expires="2026-11-25")
+        duty = await engine.append("Order tea", kind="commitment", due="2026-11-24")
+        late = {"due": "2026-11-25", "expires": "2026-11-25", "supersedes": duty.id}
+        moved = await engine.append("Order more tea", kind="commitment", **late)
+        world.later(days=2)
+        await engine.sweep()
+        assert await found(engine, "tea", kinds=["fact"]) == [five.path]
+        if not restarts:
+            world.later(days=3)
+            await engine.sweep()
+            assert await found(engine, "tea") == [four.path]
+    world.later(days=3)
+    async with world.engine() as engine:
+        assert await found(engine, "tea") == [four.path], "a duty in place of a duty is for good"
+        assert f"{moved.id}" in await engine.recall(ids=[duty.id])
+        assert "has ended" in await engine.recall(ids=[four.id])
+        six = await engine.append("Tea at six", kind="fact", supersedes=four.id)
+        await engine.sweep()
+        assert await found(engine, "tea") == [six.path]
 
 
 async def test_a_copy_of_the_folder_knows_its_chains(world: World, tmp_path: Path) -> None:

@@ -120,8 +120,6 @@ class StatementStore:
         sources = dict.fromkeys(f"{captured.file}@{message.offset}" for message in statement.evidence.messages)
         more: dict[str, Value] = {**draft.more, "by": self._by, "derived_from": [*sources]}
         project = None if statement.is_wide else captured.project
-        if statement.of and until:
-            more["temporary"] = True  # the replaced note counts again afterwards
         of, evidence = statement.of, statement.evidence
         if of and not of.is_made_here:
             project = of.project  # it holds where the replaced note held

@@ -30,7 +30,7 @@ def successor_of(chains: Chains, file: NoteFile) -> tuple[str, NoteFile | None]:
     record, head = file.record, chains.holding(file)
     name = record.id if "#" in record.id else record.path
     if record.superseded_at is None:
-        return in_line(f"Note: {name} counts again: what had superseded it was forgotten or is gone."), None
+        return in_line(f"Note: {name} counts again: what had superseded it has ended, was forgotten or is gone."), None
     by = f" by {head.record.id} ({head.record.path})" if head else ""
     day = record.superseded_at.date()
     return in_line(f"Note: {name} was superseded{by}{f' on {day.isoformat()}' if day.year > 1 else ''}."), head

@@ -44,7 +44,7 @@ def kept_of(meta: Meta, document: Document, zone: tzinfo, *, is_log: bool) -> di
         kept["aliases"] = words_of(aliases)
     if muted := meta.get("muted"):
         kept["muted"] = [EVERYWHERE] if muted is True else words_of(muted)  # or the entries in `muted_projects`
-    kept |= {flag: True for flag in ("stale", "provisional", "temporary") if meta.get(flag) is True}
+    kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
     lists = ("contests", "contradicts", "compatible_with", "confirmed", "refs")
     kept |= {name: words_of(meta[name]) for name in lists if meta.get(name)}
     if (when := meta.get("when")) and not is_log:

@@ -1,8 +1,8 @@
 """Follow which note replaced which, by the marks in the notes' own files.
 
-A superseded note is active again once everything that replaced it is forgotten or gone, or was `temporary` and has
-expired; so a chain has one active note, unless all have ended. A file that only claims to replace another changes
-nothing: the older note has the mark.
+A superseded note is active again once everything that replaced it is forgotten, expired or gone; so a chain has one
+active note, unless all have ended. A file that only claims to replace another changes nothing: the older note has the
+mark.
 """
 
 import re
@@ -42,7 +42,7 @@ class Chains:
         self._versions: dict[NotePath, dict[NotePath, None]] = {}
         """What may be another version of a note, judging by its name."""
         self._ends: dict[NotePath, datetime] = {}
-        """When temporary notes expire that replaced others."""
+        """When notes expire that replaced others."""
         self.paths_of: Callable[[NoteId], Sequence[NotePath]] = lambda _: ()
         """Where the index knows a note from."""
 
@@ -60,11 +60,11 @@ class Chains:
             if names:
                 self._named[path] = names
             self._ends.pop(path, None)
-            if record and record.supersedes and record.expires_at and record.meta.get("temporary"):
+            if record and record.supersedes and record.expires_at:
                 self._ends[path] = record.expires_at
 
     def expired(self) -> list[NotePath]:
-        """Return the temporary notes that replaced others and have expired, each once after it was learned."""
+        """Return the notes that replaced others and have expired, each once after it was learned."""
         with self._lock:
             now = self._notes.clock()
             found = [path for path, end in self._ends.items() if end <= now]
@@ -245,9 +245,10 @@ class Chains:
                 pending += [known.record.id for known in self._files_naming(name) if name in known.record.supersedes]
 
     def _has_expired(self, record: NoteRecord) -> bool:
-        """Return whether the note replaced another only for a time, which has ended."""
+        """Return whether the note replaced another only for a time, which has ended. The duty in place of a duty is for
+        good."""
         end = record.expires_at
-        return end is not None and end <= self._notes.clock() and bool(record.meta.get("temporary"))
+        return end is not None and end <= self._notes.clock() and "due" not in record.meta
 
     def _before(self, record: NoteRecord, seen: set[NoteId]) -> list[NoteFile]:
         """Return the notes that a note replaced directly. Skips notes in `seen`, and adds to it."""
