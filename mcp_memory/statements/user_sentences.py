@@ -125,7 +125,7 @@ _THUMBS = re.compile(
     r"\s*(?:[👍👌✅🆗🙌💯🫡🤝][\U0001f3fb-\U0001f3ff\ufe0f]?\s*){1,5}"
     r"(?:thanks|thank you|thx|danke|merci|gracias)?[.!]*\s*"
 )
-_ORDINAL = re.compile(r"(?:\b(?:am|vom|zum|bis|ab|den|der|dem|seit) |\d\.)\d{1,2}\. [a-zäöü]$")
+_ORDINAL = re.compile(r"(?:\b(?i:am|vom|zum|bis|ab|den|der|dem|seit) |\d\.)\d{1,2}\. [a-zäöü]$")
 """Matches a German day within a sentence: `am 11. an Bo`, `vom 21.12. bis 4.1.`."""
 _QUOTED_END = re.compile(r"[.!?…][\"”“»«](?=\s+[A-ZÄÖÜÉÀ¿¡])")
 """Matches the end of a quotation that ends a sentence, too."""

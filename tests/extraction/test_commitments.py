@@ -424,6 +424,16 @@ OWN_PROMISES = (
     "Lo mando el viernes a la gestoría.",
     "Me encargo yo del traslado el viernes.",
 )
+BY_THE_NTH = (
+    "I have to send the invoice on the 11th.",
+    "On the 11th I have to call the bank.",
+    "Ich schick die Messdaten am 11. an Clausen.",
+    "Am 11. muss ich den Lieferanten anrufen.",
+    "Je l'envoie le 11 au notaire.",
+    "Le contrat doit partir avant le 11.",
+    "Lo mando el 11 a la gestoría.",
+    "Recuérdame el 11 que llame a Ana",
+)
 BANS = (
     "You must not run deploy.sh before Friday.",
     "I won't send anything until Friday.",
@@ -435,6 +445,8 @@ BANS = (
 
 async def test_what_a_person_will_do_on_a_day_is_a_commitment_and_a_ban_is_none(world: World) -> None:
     async with world.engine() as engine:
-        await take(engine, [person(text, number) for number, text in enumerate((*OWN_PROMISES, *BANS))])
+        said = (*OWN_PROMISES, *BY_THE_NTH, *BANS)
+        await take(engine, [person(text, number) for number, text in enumerate(said)])
         due = (await engine.perform("due", {}))["commitments"]
-        assert [one["due"] for one in due] == ["2026-11-27"] * len(OWN_PROMISES)
+        days = ["2026-11-27"] * len(OWN_PROMISES) + ["2026-12-11"] * len(BY_THE_NTH)
+        assert [one["due"] for one in due] == days

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.anyio
 LIMITED = {
     "en": {
         "This week we freeze deploys": "2026-11-22",
+        "No deploys until the 3rd": "2026-12-03",
         "Until December 3rd Marta covers the front desk": "2026-12-03",
         "For the next ten days all purchase orders go through Jonas": "2026-11-30",
         "No merges into main until the end of March, the client audits us": "2027-03-31",
@@ -30,6 +31,7 @@ LIMITED = {
     },
     "de": {
         "Diese Woche keine Lieferungen": "2026-11-22",
+        "Bis zum 3. keine Deploys": "2026-12-03",
         "Bis zum 3. Dezember vertritt Marta den Empfang": "2026-12-03",
         "Keine Uploads bis Sonntagabend, egal wer fragt": "2026-11-22",
         "diese Woche keine Deploys: der Vorverkauf läuft bis Sonntag": "2026-11-22",
@@ -44,6 +46,7 @@ LIMITED = {
     },
     "es": {
         "Hasta el viernes cerramos a las 14": "2026-11-27",
+        "Hasta el 3 no hacemos despliegues": "2026-12-03",
         "Esta semana no hacemos despliegues": "2026-11-22",
         "Durante los próximos diez días todos los pedidos pasan por Jonás": "2026-11-30",
         "Hasta el 3 de diciembre Marta cubre la recepción": "2026-12-03",
@@ -55,6 +58,7 @@ LIMITED = {
     },
     "fr": {
         "Jusqu'au 3 décembre Marta tient l'accueil": "2026-12-03",
+        "Jusqu'au 3 on ne déploie rien": "2026-12-03",
         "Cette semaine, aucune mise en production": "2026-11-22",
         "Pendant les dix prochains jours toutes les commandes passent par Jonas": "2026-11-30",
         "Jusqu'à lundi on ne touche pas à la base de staging": "2026-11-23",

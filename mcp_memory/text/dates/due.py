@@ -23,6 +23,9 @@ WEEK_ENDS_ON = 4
 """The day meant by `by the end of the week`: Friday, or on a weekend, Sunday. An early reminder is better than a late
 one."""
 
+MOST_DAYS_TO_NTH = 62
+"""The 31st of March is 61 days before the next 31st."""
+
 WEEKDAYS: str = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _DAYS: Sequence[str] = WEEKDAYS.split("|")
 _TABLE = read_table("mcp_memory.text.dates", "due.toml")
@@ -44,9 +47,9 @@ _VERBS = (
 """Verbs after `may`: `step 2 may fail`."""
 _MONTH, _DAY = f"(?:{'|'.join(MONTHS)})", r"(?:0?[1-9]|[12][0-9]|3[01])"
 _NOT = re.compile(
-    r"\b(?:last|every|each|since|from|ago|seit|(?:vor)?letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|jede[nrs]?|chaque"
+    r"\b(?:last|every|each|always|since|from|ago|immer|toujours|siempre|seit|(?:vor)?letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|jede[nrs]?|chaque"
     r"|tous les|dernière?|depuis|cada|todos los|pasad[oa]|desde|yesterday|gestern|ayer)\b"
-    r" *(?:weeks?|day)? *(?:on|am|den|el|le|dem)? *$"
+    r" *(?:weeks?|day|months?)? *(?:on|am|den|el|le|dem)? *$"
 )
 """Words before a day that has passed, or recurs."""
 _OVER = re.compile(
@@ -59,6 +62,8 @@ _CORE = re.compile(
     rf"(?:,? (?:de |del )?[0-9]{{4}}\b)?|{_MONTH}\b\.? {_DAY}(?:st|nd|rd|th)?\b(?:,? [0-9]{{4}}\b)?)"
     rf"|(?:bis|am|zum|den|dem|vor|on|by|due|before|until|le|el) "
     rf"(?P<numbers>{_DAY}\.(?:0?[1-9]|1[0-2])\.(?:[0-9]{{4}})?)(?![0-9])"
+    rf"|\b(?:(?:am|zum|vor dem|(?:on|by|until|till|before|for)(?: the)?) (?=\d+[snrt])|(?:le|el|del) "
+    rf"|(?<=jusqu’|d’ici )au )(?P<nth>{_DAY})(?:st|nd|rd|th|er)?(?={_TABLE['behind_day']})"
     rf"|\b(?:(?P<week>{_WEEKS})(?: ?,)? (?:(?:on|am|den|el|le) )?(?P<day>{WEEKDAYS})"
     rf"|(?P<day2>{WEEKDAYS}),? (?:of (?:the )?|(?:in )?der |de (?:la )?)?(?P<week2>{_WEEKS}))\b"
     rf"|\b(?P<anchor>{_ANCHORS}) (?:{_IN}) (?P<later>[0-9]{{1,2}}) (?P<step>week|day)s?\b"
@@ -120,8 +125,8 @@ def find_due(text: str, said: datetime) -> DueDate | None:
 
 
 def future_days(plain: str, said: datetime) -> Iterator[tuple[re.Match[str], datetime]]:
-    """Yield the future days that a text in English names, each with its match. The group `numbers` of a match is a day
-    without the preposition before it."""
+    """Yield the future days that a text in English names, each with its match. The groups `numbers` and `nth` of a
+    match are a day without the preposition before it."""
     for match in _CORE.finditer(plain):
         if _NOT.search(plain, 0, match.start()) or _OVER.match(plain, match.end()):
             continue
@@ -163,6 +168,9 @@ def _moment(match: re.Match[str], said: datetime) -> datetime | None:
         return middle and _around(middle, match["weekday"])
     if match["word"]:
         return _after(said, _days_until(match["word"], said))
+    if match["nth"]:
+        ahead = (_after(said, days) for days in range(MOST_DAYS_TO_NTH))
+        return next((one for one in ahead if one and one.day == int(match["nth"])), None)
     if match["numbers"]:  # dateparser takes the numbers for a time
         day, month, year = match["numbers"].split(".")
         return _parsed(f"{day} {date(2000, int(month), 1):%B} {year}", said)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from mcp_memory.text.dates import MONTHS, NUMBERS
 from mcp_memory.text.dates.due import COUNT, WEEKDAYS, future_days, in_english
+from mcp_memory.text.dates.periods import period_near
 from mcp_memory.text.language.word_tables import has_cue
 
 _MAY_END = re.compile(
@@ -33,7 +34,8 @@ _PERIOD = re.compile(
     r"\b(?:(?P<firm>(?:(?:for|für|por|pour|durante|pendant) )?"
     r"(?:the rest of (?:the|this)|den rest de[rs]|el resto del?(?: la)?|le reste (?:de la|du)))"
     r"|(?:in |during |en |durante |pendant )?"
-    r"(?:this|diese[nrsm]?|est[ea]|cette|ce)) (?P<unit>weeks?|months?|monats|mois-ci)\b(?!’)|\btoday\b(?!’)"
+    r"(?:this|diese[nrsm]?|est[ea]|cette|ce)) (?:(?P<week>weeks?)|(?P<month>months?|monats|mois-ci))\b(?!’)"
+    r"|\b(?P<day>today)\b(?!’)"
     r"|\b(?:over|during|über|während|durante|pendant) (?:the|die|der|las|les) "
     r"(?P<year>holidays|feiertage|fiestas|fêtes)\b"
 )
@@ -142,11 +144,11 @@ def find_end(text: str, said: datetime) -> End | None:
 
 def _dates(plain: str, said: datetime) -> Iterator[End]:
     for match, moment in future_days(plain, said):
-        start = match.start("numbers") if match["numbers"] else match.start()
+        start = max(map(match.start, (0, "numbers", "nth")))
         if until := _UNTIL.search(plain, 0, start):
             head, day = plain[: until.start()], moment.date()
             if match["word"] == "endofweek":
-                day = said.date() + timedelta(days=6 - said.weekday())
+                day = _last_day("week", day)
             lead = _LEAD.fullmatch(head)
             is_long = until["firm"] or (lead and lead["during"])  # `während der Messe (bis 5.12.)`
             if not _RANGE.search(head) and not plain.startswith("’s", match.end()):
@@ -167,7 +169,7 @@ def _periods(plain: str, said: datetime) -> Iterator[End]:
     today = said.date()
     for match in _PERIOD.finditer(plain):
         form = Form.FOR if match["firm"] or match["year"] else Form.DURING
-        day = date(today.year + 1, 1, 1) if match["year"] else _last_day(match["unit"], today)
+        day = date(today.year + 1, 1, 1) if match["year"] else _last_day(str(match.lastgroup), today)
         found = End(day, form, plain[: match.start()], plain[match.end() :])
         if (found.opens or _CLOSES.match(found.tail)) and not _BEGINS.search(found.head):
             yield found
@@ -178,9 +180,5 @@ def _periods(plain: str, said: datetime) -> Iterator[End]:
         yield End(today + timedelta(days), form, plain[: match.start()], plain[match.end() :])
 
 
-def _last_day(unit: str | None, today: date) -> date:
-    if unit is None:
-        return today
-    if unit.startswith("week"):
-        return today + timedelta(days=6 - today.weekday())
-    return today.replace(day=monthrange(today.year, today.month)[1])
+def _last_day(unit: str, today: date) -> date:
+    return period_near(unit, 0, today)[1] - timedelta(days=1)

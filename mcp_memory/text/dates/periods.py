@@ -11,7 +11,7 @@ Leans = Literal["past", "future"]
 
 
 class ParsedDate(NamedTuple):
-    """A moment, and the period that the phrase names: `time`, `day`, `week`, `month` or `year`."""
+    """A moment, and the period that the phrase names: `time`, `part_of_day`, `day`, `week`, `month` or `year`."""
 
     moment: datetime
     period: str
@@ -71,12 +71,14 @@ def find_period(text: str, leans: Leans, today: date) -> Period | None:
         return None
     steps = {"n2": -2, "n2b": -2, "n1": -1, "n1b": -1, "p1": 1, "p1b": 1, "p2": 2, "p2b": 2}
     step = next((number for name, number in steps.items() if found[name]), 0)
-    return _period(next(unit for unit in _UNITS if found[unit]), step, today)
+    return period_near(next(unit for unit in _UNITS if found[unit]), step, today)
 
 
-def _period(unit: str, step: int, today: date) -> Period:
-    """Return the week, weekend, month or year that is `step` periods from today's. This weekend is the latest weekend
-    that has begun; the last weekend has ended."""
+def period_near(unit: str, step: int, today: date) -> Period:
+    """Return the day, week, weekend, month or year that is `step` periods from today's. This weekend is the latest
+    weekend that has begun; the last weekend has ended."""
+    if unit in {"day", "part_of_day"}:
+        return today + timedelta(days=step), today + timedelta(days=step + 1)
     if unit == "week":
         monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
         return monday, monday + timedelta(weeks=1)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.dates import NUMBERS, VAGUE_NUMBERS
 from mcp_memory.text.dates.due import find_due
-from mcp_memory.text.dates.periods import Leans, find_period, parse_phrase
+from mcp_memory.text.dates.periods import Leans, find_period, parse_phrase, period_near
 from mcp_memory.text.language.word_tables import read_table
 
 LANGUAGES = ["en", "de", "fr", "es"]
@@ -173,21 +173,9 @@ def _in_words(text: str, leans: Leans, now: datetime) -> SpokenDate | None:
         written = moment.isoformat(timespec="seconds")
         return SpokenDate(written, written)
     try:
-        return _period(found.moment.date(), "day" if _COUNTED.search(text) else found.period)
+        return _days(*period_near("day" if _COUNTED.search(text) else found.period, 0, found.moment.date()))
     except (OverflowError, ValueError):  # the day after the last one of all
         return None
-
-
-def _period(day: date, period: str) -> SpokenDate:
-    if period == "week":
-        monday = day - timedelta(days=day.weekday())
-        return _days(monday, monday + timedelta(days=7))
-    if period == "month":
-        first = day.replace(day=1)
-        return _days(first, (first + timedelta(days=31)).replace(day=1))
-    if period == "year":
-        return _days(date(day.year, 1, 1), date(day.year + 1, 1, 1))
-    return _days(day, day + timedelta(days=1))
 
 
 def _days(first: date, after: date) -> SpokenDate:
