@@ -174,17 +174,16 @@ class CandidateIngest:
             self._core.indexing.conflicts,
         )
         given = candidate, taken_back, captured.project, self._index, conflicts.texts
-        ends = await in_thread(find_reversed, *given, what="looking for what is taken back")
+        meant = await in_thread(find_reversed, *given, what="looking for what is taken back")
+        ends = meant[0] if len(meant) == 1 else None
         near = await self._nearest_unless_known(candidate, captured, rejected, proposed=True)
-        if near is None and not ends:
+        if near is None and not meant:
             await self.record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
         new = NoteText(candidate.statement, "", candidate.kind, captured.project, captured.session[:MAX_WORD])
         await self._session_notes.drop_proposal(taken_back, captured.session)
-        contrary = (
-            [ends] if ends else await in_thread(conflicts.contradicted_by, new, what="looking for contradictions")
-        )
-        contested = [ends[0].id] if ends else find_contested(contrary, candidate)
+        contrary = meant or await in_thread(conflicts.contradicted_by, new, what="looking for contradictions")
+        contested = [one.id for one, _ in meant] or find_contested(contrary, candidate)
         is_sure = (candidate.outright and candidate.score >= SURE) or states_new_value(candidate, contrary)
         if candidate.score < self._config.min_score and not contested:
             return CandidateOutcome.KNOWN

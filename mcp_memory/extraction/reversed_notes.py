@@ -1,4 +1,4 @@
-"""Finds the one note that a person takes back: `forget the rule about deploy days`, `we use Redis after all`."""
+"""Finds what a person takes back: `forget the rule about deploy days`, `we use Redis after all`."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +14,7 @@ from mcp_memory.statements.candidate import Candidate, Reversal
 from mcp_memory.statements.cues import AGREEMENT, CUE, has_cue, is_limited, patterns
 from mcp_memory.statements.self_contained import is_task
 from mcp_memory.statements.user_sentences import UserSentence
+from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.terms import fold
 
@@ -21,6 +22,8 @@ MOST_TITLES = 2_000
 """The most notes of a project whose titles are compared with a reversal."""
 NOT_REVERSED = frozenset({"log", "commitment"})
 """Kinds of notes with a history, or with reminders that nothing may silence."""
+MOST_NAMED = 3
+"""The most rules that one name may mean; a more general name means none of them."""
 MOST_SENTENCES = 3
 """The most sentences of a note that one statement may take back as a whole."""
 FORM = 0.6
@@ -39,22 +42,25 @@ _FOR = re.compile(
 
 def find_reversed(
     candidate: Candidate, taken_back: NoteId | None, project: str | None, index: Index, texts: StatedTexts
-) -> Contrary | None:
+) -> list[Contrary]:
     """Return the note that a statement takes back: the one that this session has just stored (`no, forget that`), or
-    the one note of the project that stands out. It is `outright` if the person means this note and no other. Raises
-    IndexUnavailable."""
+    the one note of the project that stands out. It is `outright` if the person means this note and no other. If they
+    name several rules, return these. Raises IndexUnavailable."""
     reverses, words = candidate.reverses, candidate.said or candidate.statement
+    named = list[StatedText]()
     if taken_back:
         found = [stated for note in index.note_by_id(taken_back) for stated in texts.at(note.path)]
     elif reverses is None:
-        return None
+        return []
     else:
         near = list(_near(candidate, reverses.named or words, project, index, texts))
-        found = _named(reverses.named, near)
+        named = found = _named(reverses.named, near)
         if len(found) != 1:
             found = [one for one in found or near if _is_reversed(one, reverses, words)]
-    is_meant = bool(taken_back or (reverses and reverses.named))
-    return (found[0], Contradiction(found[0].note.title, None, is_meant)) if len(found) == 1 else None
+    is_meant = len(found) == 1 and bool(taken_back or (reverses and reverses.named))
+    if len(found) != 1:
+        found = [one for one in named if _is_rule(one)]
+    return [(one, Contradiction(one.note.title, None, is_meant)) for one in found if len(found) <= MOST_NAMED]
 
 
 def confirms(sentence: UserSentence, note: str, proposal: str) -> bool:
@@ -86,6 +92,11 @@ def _named(named: str, near: Iterable[StatedText]) -> list[StatedText]:
     keys = {key for key in _keys(named) if key not in _UNIT_KEYS} or _keys(named)
     fitting = [one for one in near if keys and all(_has_form(key, _keys_of(one)) for key in keys)]
     return [one for one in fitting if any(_has_form(old.lead, keys) for old in _sentences(one))] or fitting
+
+
+def _is_rule(one: StatedText) -> bool:
+    view = lowered(one.note.text)
+    return has_cue(view, "norm") or is_limited(view) or denies(view)
 
 
 def _has_form(key: str, others: Iterable[str]) -> bool:

@@ -221,13 +221,47 @@ async def test_a_reversal_concerns_only_its_own_project_and_the_person_s_own_wor
         assert "Tuesdays" in await start(engine, world)
 
 
-async def test_what_two_notes_may_mean_by_a_name_takes_back_neither(world: World):
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (("Deploys go out only on Tuesdays.", "Never deploy on Fridays."), "Forget the rule about deploy days."),
+        (
+            ("Deployt wird nur dienstags.", "Freitags niemals deployen."),
+            "Vergiss die Regel zum Deployen.",
+        ),
+        (
+            ("Les déploiements se font le mardi uniquement.", "Jamais de déploiement le vendredi."),
+            "Oublie la règle sur les déploiements.",
+        ),
+        (
+            ("Los despliegues salen solo los martes.", "Nunca despliegues los viernes."),
+            "Olvida la regla de los despliegues.",
+        ),
+    ],
+)
+async def test_rules_that_a_name_may_mean_are_held_back_until_you_decide(
+    world: World, rules: tuple[str, str], words: str
+):
     async with world.engine() as engine:
-        for text in ("Deploys go out on Tuesdays only.", "Deploys are announced in the channel."):
-            await engine.append(text, kind="preference", project="shop")
-        await said(engine, world, person("Forget the rule about deploys, we deploy daily."))
+        other = "The deploys, déploiements, despliegues: deployen is announced in the channel."
+        notes = [await engine.append(text, kind="preference", project="shop") for text in (*rules, other)]
+        await said(engine, world, person(words))
         told = await start(engine, world)
-        assert "Tuesdays" in told and "announced" in told
+        assert [rule in told for rule in rules] == [False, False] and "announced" in told
+        (item,) = await engine.inbox()
+        (proposal,) = [one for one in records(engine) if one.id == item.id]
+        assert {*proposal.meta["contests"]} == {one["id"] for one in item.notes} == {one.id for one in notes[:2]}
+        await engine.review("drop", item.id)
+        told = await start(engine, world)
+        assert [rule in told for rule in rules] == [True, True]
+
+
+async def test_a_name_for_many_rules_holds_none_back(world: World):
+    async with world.engine() as engine:
+        for day in ("Mondays", "Tuesdays", "Fridays", "Sundays"):
+            await engine.append(f"Never deploy on {day}.", kind="preference", project="shop")
+        await said(engine, world, person("Forget the rule about deploys."))
+        assert (await start(engine, world)).count("Never deploy on") == 4 and not await engine.inbox()
 
 
 async def test_of_two_notes_with_a_name_the_one_that_is_denied_goes(world: World):
