@@ -28,6 +28,8 @@ LIMITED = {
         "this week no deploys of boxoffice: Rammstein presale is on till sunday": "2026-11-22",
         "no uploads till sunday evening, for real, whoever asks": "2026-11-22",
         "Nobody restarts the queue over the holidays": "2027-01-01",
+        "The next two weeks only Ana signs invoices": "2026-12-04",
+        "During the coming 3 weeks no merges into main": "2026-12-11",
     },
     "de": {
         "Diese Woche keine Lieferungen": "2026-11-22",
@@ -43,6 +45,8 @@ LIMITED = {
         "Bis Ende März keine Urlaubsanträge mehr genehmigen": "2027-03-31",
         "Den Rest der Woche übernimmt Kai den Bereitschaftsdienst": "2026-11-22",
         "Für die nächsten zwei Wochen laufen Bestellungen über Jonas": "2026-12-04",
+        "Die nächsten zwei Wochen merged nur Tom": "2026-12-04",
+        "Nur Ana signiert in den nächsten beiden Wochen": "2026-12-04",
     },
     "es": {
         "Hasta el viernes cerramos a las 14": "2026-11-27",
@@ -55,6 +59,8 @@ LIMITED = {
         "No publicamos nada hasta el domingo por la noche, pida quien pida": "2026-11-22",
         "esta semana ningún envío de boletines: la preventa va hasta el domingo": "2026-11-22",
         "Durante las fiestas nadie reinicia la cola": "2027-01-01",
+        "Las dos próximas semanas solo Tom hace merge": "2026-12-04",
+        "Los 3 días que vienen solo firma Ana": "2026-11-23",
     },
     "fr": {
         "Jusqu'au 3 décembre Marta tient l'accueil": "2026-12-03",
@@ -66,6 +72,8 @@ LIMITED = {
         "Pas de publication jusqu'à dimanche soir, peu importe qui demande": "2026-11-22",
         "cette semaine pas d'envoi de bulletins : la prévente dure jusqu'à dimanche": "2026-11-22",
         "Pendant les fêtes personne ne relance la file": "2027-01-01",
+        "Les deux prochaines semaines, seul Tom fusionne": "2026-12-04",
+        "Seule Ana signe les deux semaines à venir": "2026-12-04",
     },
 }
 ASKED = {"en": "For the record, ", "de": "Merk dir: ", "es": "Recuerda que ", "fr": "Note bien : "}

@@ -16,7 +16,7 @@ MONTHS = {name: number for number, names in enumerate(_MONTHS.split(","), 1) for
 """English names in lower case, longest first."""
 
 _COUNTS = (
-    "a an one ein einem einer eine un une una,two zwei deux dos,three drei trois tres,four vier quatre cuatro,"
+    "a an one ein einem einer eine un une una,two zwei beiden deux dos,three drei trois tres,four vier quatre cuatro,"
     "five fünf cinq cinco,six sechs seis,seven sieben sept siete,eight acht huit ocho,nine neun neuf nueve,"
     "ten zehn dix diez,eleven elf,twelve zwölf"
 )

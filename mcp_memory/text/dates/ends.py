@@ -17,7 +17,7 @@ from mcp_memory.text.language.word_tables import has_cue
 
 _MAY_END = re.compile(
     r"until|till|through|bis|hasta|jusqu|week|woche|seman|semaine|month|monat|mes\b|mois|today|heute|hoy|aujourd"
-    r"|next|nächste|kommende|próxim|prochain|holidays|feiertag|fêtes|fiestas",
+    r"|next|coming|nächste|kommende|próxim|prochain|venir|vienen|holidays|feiertag|fêtes|fiestas",
     re.IGNORECASE,
 )
 _UNTIL = re.compile(
@@ -39,10 +39,11 @@ _PERIOD = re.compile(
     r"|\b(?:over|during|über|während|durante|pendant) (?:the|die|der|las|les) "
     r"(?P<year>holidays|feiertage|fiestas|fêtes)\b"
 )
+_AHEAD, _THE = "next|coming|nächsten|kommenden|próxim[oa]s|prochaine?s", "the|die|de[nr]|les|los|las|ces|est[ao]s"
 _NEXT = re.compile(
-    r"\b(?:(?P<firm>for|für|durante|pendant)|(?:in|over) the|(?:in )?den|die|los|las|les) (?:(?:the|die|los|las|les) )?"
-    rf"(?:(?:next|nächsten|kommenden|próxim[oa]s) (?P<count>{COUNT})|(?P<count2>{COUNT}) prochaine?s) "
-    r"(?P<unit>day|week|month)s?\b"
+    rf"\b(?:(?P<firm>for|für|during|während|durante?|pendant)(?: (?:{_THE}))?|(?:(?:in|over) )?(?:{_THE})) "
+    rf"(?:(?:{_AHEAD}) (?P<count>{COUNT})|(?P<count2>{COUNT})(?= (?:{_AHEAD})| \w+ (?:à venir|que vienen)))"
+    rf"(?: (?:{_AHEAD}))? (?P<unit>day|week|month)s?\b(?: à venir| que vienen)?"
 )
 _BEGINS = re.compile(
     r"\b(?:from|as of|since|starting|begin\w*|later|earlier|by|of|on|ab|seit|desde|a partir de|à partir d[e’]|dès"
