@@ -28,7 +28,7 @@ def stands_alone(view: str, *, is_explained: bool) -> bool:
 
 def leaves_open(view: str) -> bool:
     """Return whether a sentence is a task, or depends on what was said before: `the column yes, but …`."""
-    refers = patterns(REVIEW)["refers"].search(view) is not None
+    refers = any(patterns(REVIEW)[name].search(view) for name in ("refers", "fragment"))
     return refers or is_cut_off(view) or (is_task(view) and not denies(view))
 
 

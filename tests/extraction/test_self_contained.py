@@ -51,6 +51,25 @@ def test_output_tasks_and_fragments_are_not_proposed(words: str):
     assert not is_worth_proposing(masked(words))
 
 
+@pytest.mark.parametrize("words", [
+    "From now on twice a week.", "From now on every Tuesday at 8:00.", "Always before noon.",
+    "Max. 30 rows per page, always.", "Ids above 900 only, older ones came from the phone bank in Dortmund.",
+    "Immer mit Handschuhen.", "Ab jetzt zweimal pro Woche.", "Ab sofort nur mit Termin.",
+    "Désormais deux fois par semaine.", "A partir de ahora dos veces por semana.",
+])  # fmt: skip
+def test_a_rule_without_a_subject_or_verb_waits(words: str):
+    assert not any(one.outright for one in extract_candidates([person(words)], None))
+
+
+@pytest.mark.parametrize("words", [
+    "From now on in Graz we bill by the hour.", "Never push to main.", "Always use gloves in the dye room.",
+    "Nie ohne Review mergen.", "Immer mit uv installieren.", "Désormais le logo est bleu.",
+    "Désormais on facture à l'heure.", "A partir de ahora el logo es azul.",
+])  # fmt: skip
+def test_a_short_rule_with_a_verb_is_stored(words: str):
+    assert any(one.outright for one in extract_candidates([person(words)], None))
+
+
 @pytest.mark.parametrize(("before", "words", "after"), [
     ("We keep parcels for 90 days.", "wait, legal told me 180 days, not 90", "We keep parcels for 180 days."),
     ("Die Praxis öffnet um 8:30.", "nein, 9:00, nicht 8:30", "Die Praxis öffnet um 9:00."),
