@@ -94,7 +94,9 @@ def _fitting(
     if cues["tick"].search(view):
         named = _named(cues["tick"].sub(" ", view))
         about = [named] if named else [_named(said.lower()) for said in just_said]
-        return _nearest([one for one in promises if any(_names(words, one) for words in about)], about)
+        return _nearest(
+            [one for one in promises if any(_is_about(words, one) or _says_only(words, one) for words in about)], about
+        )
     if cues["plainly"].fullmatch(view.strip()):
         return [one for one in promises if _is_about(_long(content_words(asked)), one)]
     if sentence.is_question or cues["others"].search(view):
@@ -128,10 +130,6 @@ def _is_about(named: Set[str], promise: NoteRecord) -> bool:
 def _shared(words: Set[str], others: Set[str]) -> Set[str]:
     """Return the words that the others have, also as a beginning: `cert` of `certificate`."""
     return {word for word in words if word in others or (_long([word]) and any(one.startswith(word) for one in others))}
-
-
-def _names(named: Set[str], promise: NoteRecord) -> bool:
-    return _is_about(named, promise) or _says_only(named, promise)
 
 
 def _says_only(named: Set[str], promise: NoteRecord) -> bool:

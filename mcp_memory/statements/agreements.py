@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, has_cue, is_limited, patterns
 from mcp_memory.statements.proposals import (
-    asks_for_a_go_ahead,
     asks_how_it_is,
     is_own,
     is_own_proposal,
@@ -137,8 +136,8 @@ def is_answer(sentence: UserSentence, assistant: str) -> bool:
     """Return whether a sentence answers a question in a few words that aren't a whole sentence."""
     if has_cue(sentence.view, "stative", "relation", "change") or len(sentence.view.split()) > MOST_ANSWER_WORDS:
         return False
-    said = assistant_sentences(assistant)
-    return bool(said) and said[-1].is_question and not asks_for_a_go_ahead(said[-1]) and is_own(said, len(said) - 1)
+    said, goes_on = assistant_sentences(assistant), patterns(PROPOSAL)["goes_on"]
+    return bool(said) and said[-1].is_question and not goes_on.search(said[-1].view) and is_own(said, len(said) - 1)
 
 
 def is_mere_agreement(sentence: UserSentence) -> bool:

@@ -61,11 +61,6 @@ def is_own(said: Sequence[UserSentence], at: int) -> bool:
     return not reports or found["own_voice"].search(sentence.view) is not None
 
 
-def asks_for_a_go_ahead(question: UserSentence) -> bool:
-    """Return whether a question doesn't name its subject: `OK?`, `Continue?`."""
-    return patterns(PROPOSAL)["goes_on"].search(question.view) is not None
-
-
 def repeats(statement: str, texts: Iterable[str]) -> bool:
     """Return whether a text contains the statement, in a sentence or across a line break."""
     words = content_words(statement)
