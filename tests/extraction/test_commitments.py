@@ -450,3 +450,16 @@ async def test_what_a_person_will_do_on_a_day_is_a_commitment_and_a_ban_is_none(
         due = (await engine.perform("due", {}))["commitments"]
         days = ["2026-11-27"] * len(OWN_PROMISES) + ["2026-12-11"] * len(BY_THE_NTH)
         assert [one["due"] for one in due] == days
+
+
+async def test_a_duty_that_counts_again_can_be_done(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("Send Hanna the sample.", kind="commitment", due="2026-11-21")
+        new = await engine.append("Send Hanna the PDF.", kind="commitment", due="2026-11-22", supersedes=old.id)
+        await engine.forget(new.id)
+        (due,) = (await engine.perform("due", {}))["commitments"]
+        assert due["id"] == old.id
+        await engine.forget(old.id, done=True)
+        assert (await engine.perform("due", {}))["commitments"] == []
+        await engine.perform("restore", {"target": old.id})
+        assert [one["id"] for one in (await engine.perform("due", {}))["commitments"]] == [old.id]

@@ -128,7 +128,8 @@ class Retirement:
 
     def archive(self, file: NoteFile, entry: str | None = None, *, undo: bool = False, done: bool = False) -> NoteFile:
         """Set or remove `status: archived` (with `done` also `done_at`) and nothing else, so that undoing it gives the
-        same bytes again. A superseded note is archived already. Also raises InvalidInput for a log or an entry."""
+        same bytes again. A superseded note is archived already, unless it is active again. Also raises InvalidInput for
+        a log or an entry."""
         if entry or file.record.is_log:
             raise InvalidInput("an entry of a file has no archive", hint="memory_forget hides it, and can be undone")
 
@@ -138,10 +139,14 @@ class Retirement:
             status = frontmatter.parse(now.text).meta.get("status")
             if undo:
                 return _without_deletion(now) if status == Status.ARCHIVED else {}
-            if status is not None and status != Status.ACTIVE and now.record.state is not NoteState.ARCHIVED:
+            is_ours = status in (None, Status.ACTIVE, Status.SUPERSEDED)
+            if not is_ours and now.record.state is not NoteState.ARCHIVED:
                 raise Refused(f"{file.record.path} has a status of its own", hint="change it with mcp-memory edit")
             known = {"done_at": self._now()} if done and "done_at" not in now.record.meta else dict[str, datetime]()
-            return known if now.record.state is NoteState.ARCHIVED else {"status": Status.ARCHIVED.value, **known}
+            if now.record.state is NoteState.ARCHIVED:
+                return known
+            # it may be superseded, and active again
+            return {"status": Status.ARCHIVED.value, "superseded_by": None, "superseded_at": None, **known}
 
         return self._patch(file.record.path, marks)
 
