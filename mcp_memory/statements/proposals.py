@@ -47,8 +47,9 @@ def asks_how_it_is(sentence: UserSentence) -> bool:
 
 def is_put_to_the_person(said: Sequence[UserSentence], at: int) -> bool:
     """Return whether the next sentence asks for approval of this sentence: `Does that work for you?`."""
-    after, found = said[at + 1].view if at + 1 < len(said) else "", patterns(PROPOSAL)
-    return found["approves"].search(after) is not None and not found["goes_on"].search(after)
+    found = patterns(PROPOSAL)
+    asked = [one.view for one in said[at + 1 : at + 2] if one.is_question]
+    return any(found["approves"].search(view) and not found["goes_on"].search(view) for view in asked)
 
 
 def is_own(said: Sequence[UserSentence], at: int) -> bool:

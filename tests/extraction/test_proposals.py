@@ -113,6 +113,7 @@ def test_a_proposal_is_agreed_to(said: str, answer: str, statement: str) -> None
         "Here is the summary. Tests are never run on Fridays. OK?",
         'It reads "We should never run the tests again".',
         "Done. Shall I?",
+        "polars is at 1.12. The code says 24 threads; I take it that 24 is what you agreed on. Shall I fix it?",
         "The README recommends that we name the branch release/next.",
         "Le README recommande qu'on stocke les sessions dans Redis. Ça te va ?",
         "Según la guía: ¿Guardamos las sesiones en Redis?",
