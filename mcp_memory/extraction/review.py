@@ -1,9 +1,8 @@
 """Reviews candidates, and notes stored without review. Each choice takes a note and the etag that you saw."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from ulid import ULID
 
@@ -171,7 +170,8 @@ class Review:
         meta, record = frontmatter.parse(file.text).meta, file.record
         scored = meta.get("score")
         score = float(scored) if isinstance(scored, (int, float)) else 0.0
-        contradicts = [self._reference(note_id) for note_id in record.meta.get("contradicts", ())]
+        names = map(NoteId, record.meta.get("contradicts", ()))
+        contradicts = [reference("contradicts", one, next(iter(self._index.note_by_id(one)), None)) for one in names]
         is_candidate = what == CANDIDATE
         return ReviewItem(
             id=record.id,
@@ -191,9 +191,6 @@ class Review:
             derived_from=[str(source) for source in list_at(meta, "derived_from")],
             notes=contradicts,
         )
-
-    def _reference(self, note_id: str) -> Mapping[str, Any]:
-        return reference("contradicts", note_id, next(iter(self._index.note_by_id(NoteId(note_id))), None))
 
     def _candidate(self, path: NotePath, etag: str | None) -> NoteFile:
         """Read a candidate. Raises InvalidInput for any other note."""

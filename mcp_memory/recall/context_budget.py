@@ -238,7 +238,7 @@ def _blocks(excerpts: Sequence[Excerpt], *, is_longest: bool = False) -> list[st
 def _head(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
     """Return the first lines that fit; if the first line is too long, as much of it as fits."""
     lines = excerpt.text.split("\n")
-    used = accumulate(map(_size, lines))
+    used = accumulate(len(visible(line)) + len(QUOTED) + 1 for line in lines)  # as quoted, with a line break
     taken = [line for line, chars in zip(lines, used, strict=True) if chars <= room_chars]
     if any(line.strip() for line in taken):
         return replace(excerpt, text="\n".join(taken), end_line=excerpt.start_line + len(taken) - 1)
@@ -270,8 +270,3 @@ def _call(excerpt: Excerpt, from_line: int) -> str:
 
 def _uncounted(notes: int) -> str:
     return f"… and {notes} more: pass a larger budget_tokens"
-
-
-def _size(line: str) -> int:
-    """Return the characters of a line as quoted, with a line break."""
-    return len(visible(line)) + len(QUOTED) + 1

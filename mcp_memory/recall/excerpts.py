@@ -172,7 +172,8 @@ def merge(parts: Sequence[Excerpt]) -> list[Excerpt]:
     merged: list[Excerpt] = []
     for part in sorted(parts, key=lambda part: (part.start, part.end)):
         last = merged[-1] if merged else None
-        if last is None or (part.start_line > last.end_line + 1 and not _only_breaks_between(last, part)):
+        lines = part.start_line - last.end_line if last else 0
+        if last is None or (lines > 1 and part.start - last.end != lines):  # not only line breaks between
             merged.append(part)
         elif part.start <= last.end:
             if part.end > last.end:
@@ -185,11 +186,6 @@ def merge(parts: Sequence[Excerpt]) -> list[Excerpt]:
         else:
             merged.append(part)  # pieces of one huge line with another piece between them
     return merged
-
-
-def _only_breaks_between(first: Excerpt, second: Excerpt) -> bool:
-    """Return whether only line breaks lie between the two excerpts."""
-    return second.start - first.end == second.start_line - first.end_line
 
 
 def without_repeats(excerpts: Iterable[Excerpt]) -> list[Excerpt]:

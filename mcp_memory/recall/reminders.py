@@ -162,13 +162,9 @@ def _line(one: Commitment) -> str:
 
 
 def _title(one: Commitment) -> str:
-    title = f"{in_quotes(one.note.title[:TITLE_CHARS])} [{one.note.id[-ID_CHARS:]}]{_by_an_agent(one.note)}"
+    title = f"{in_quotes(one.note.title[:TITLE_CHARS])} [{one.note.id[-ID_CHARS:]}]"
+    title += "" if is_persons(one.note) else f" (noted by {in_line(str(one.note.source))})"
     return f"{title} ({one.remark})" if one.remark else title
-
-
-def _by_an_agent(note: NoteRecord) -> str:
-    """Name the agent that stored the commitment by itself; empty if the person asked for it."""
-    return "" if is_persons(note) else f" (noted by {in_line(str(note.source))})"
 
 
 def _mark(one: Commitment) -> str:

@@ -299,3 +299,41 @@ async def test_a_freeze_is_shown_or_refuses_until_it_ends(world: World) -> None:
         assert (await _advice(engine, "c/two", arguments=deploy, stop=True))["stops"]
         world.later(days=5)
         assert (await _advice(engine, "c/three", arguments=deploy, stop=True))["text"] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("Don't touch the Makefile.", True),
+        ("don't touch the makefile, Pia maintains it", True),
+        ("The Makefile must never be changed.", True),
+        ("Never change anything in the Makefile.", True),
+        ("Finger weg vom Makefile.", True),
+        ("Im Makefile nichts ändern.", True),
+        ("Fass das Makefile nicht an.", True),
+        ("Ne touche pas au Makefile.", True),
+        ("No toques el Makefile.", True),
+        ("Never put secrets in the Makefile.", False),
+        ("Don't change the order of the targets in the Makefile.", False),
+        ("Don't touch the Makefile on Fridays.", False),
+        ("Don't forget to touch up the Makefile.", False),
+        ("Never edit `src/gen.py`, the Makefile makes it.", False),
+        ("Änder die Reihenfolge im Makefile nicht.", False),
+        ("Touch the Makefile whenever you like.", False),
+        ("Ne change pas les cibles du Makefile.", False),
+        ("No cambies los objetivos del Makefile.", False),
+        ("The Makefile has no tests.", False),
+        ("Don't touch the Makefile.am.", False),
+    ],
+)
+async def test_an_order_that_names_a_file_without_extension_stops_its_edits_only(
+    world: World, text: str, stops: bool
+) -> None:
+    edit = {"file_path": "/home/mill/Makefile", "old_string": "a", "new_string": "b"}
+    async with world.engine() as engine:
+        await engine.append(text, kind="preference", project="mill", source=PERSON)
+        other = await _advice(engine, arguments={"file_path": "/home/mill/src/a.py"}, stop=True)
+        run = await _advice(engine, arguments={"command": "make all"}, stop=True)
+        assert (other["text"], run["text"]) == ("", "")
+        assert (await _advice(engine, arguments=edit, stop=True))["stops"] is stops
+        assert not (await _advice(engine, arguments=edit, stop=True))["stops"], "once in a session"

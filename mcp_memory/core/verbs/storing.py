@@ -162,7 +162,8 @@ async def append_note(core: Core, draft: Draft, supersedes: Place | None = None)
         near.extend(await core.search.near_notes.similar(draft.content, filters))
 
     async def find_contrary() -> None:
-        contrary.extend(await core.search.near_notes.contradicted_by(_text_of(draft), draft.created, private))
+        text = NoteText(draft.content.strip(), draft.title or "", draft.kind.name, draft.project, draft.session)
+        contrary.extend(await core.search.near_notes.contradicted_by(text, draft.created, private))
 
     failed: McpMemoryError | None = None
     receipt = _UNKNOWN
@@ -224,10 +225,6 @@ async def append_for_source(core: Core, draft: Draft, supersedes: Place | None =
     """Store a draft as a change of its source, for work that no request asked for. Otherwise like `append_note`."""
     with acting(Caller(draft.source, draft.session)):
         return await append_note(core, draft, supersedes)
-
-
-def _text_of(draft: Draft) -> NoteText:
-    return NoteText(draft.content.strip(), draft.title or "", draft.kind.name, draft.project, draft.session)
 
 
 async def _write(core: Core, draft: Draft, supersedes: Place | None) -> Receipt:

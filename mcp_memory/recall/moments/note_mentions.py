@@ -29,6 +29,7 @@ _FORBIDDEN = {
     words: re.compile(either([WORDS["forbidden"]], {"it": words}), re.IGNORECASE | re.MULTILINE)
     for words in WORDS["activities"].split("\n")
 }
+_FILE = re.compile(r"[A-Z]\w*file")
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")
 
 
@@ -80,7 +81,8 @@ def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Men
             scene = "\n".join([*lines, "", clause, "", action.text])
             if (forbids or is_against) and any(_FORBIDDEN[words].search(scene) for words in activities):
                 found.append(Mention(not _CONDITIONAL.search(clause), 4, sentence))
-            if weight := _weight(clause, action, is_against, commands or is_against):
+            whole = 2 * (forbids and any(_spares(clause, basename(file)) for file in action.files))
+            if weight := _weight(clause, action, is_against, commands or is_against) or whole:
                 is_order, counts = forbids or bool(goes_on and _ORDERS.search(following)), not _EXCUSED.search(scene)
                 whole = f"{sentence} {following}" if goes_on else sentence
                 found.append(Mention(is_order and counts, weight * counts, whole))
@@ -113,6 +115,12 @@ def _weight(clause: str, action: ToolAction, is_against: bool, commands: bool) -
     for command in action.commands if commands else ():
         weights += [_command_weight(words, command, is_against) for words in _commands(command, codes, prose)]
     return max(weights, default=0)
+
+
+def _spares(clause: str, name: str) -> bool:
+    """Return whether a clause is about changing the whole file, which has no extension: `don't touch the Makefile`."""
+    whole = either([WORDS["whole"]], {**WORDS, "file": name}) if _FILE.fullmatch(name) else "(?!)"
+    return bool(re.search(whole, clause, re.IGNORECASE)) and not _CONDITIONAL.search(clause)
 
 
 def _file_weight(name: str, file: str, is_against: bool) -> int:
