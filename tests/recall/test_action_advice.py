@@ -302,6 +302,31 @@ async def test_a_freeze_is_shown_or_refuses_until_it_ends(world: World) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "command", "lasts"),
+    [
+        ("Freeze: no deploys from now on.", "make deploy", False),
+        ("Code freeze, never deploy.", "make deploy", False),
+        ("Bis auf weiteres keine Deploys.", "make deploy", False),
+        ("Gel du code, jamais de déploiement.", "make deploy", False),
+        ("Despliegues suspendidos: no despliegues.", "make deploy", False),
+        ("Never push to main.", "git push origin main", True),
+    ],
+)
+async def test_a_freeze_without_an_end_is_only_shown_after_two_weeks(
+    world: World, text: str, command: str, *, lasts: bool
+) -> None:
+    async with world.engine() as engine:
+        await engine.append(text, kind="decision", project="mill", source=PERSON)
+        for session, days in (("c/one", 13), ("c/two", 2)):
+            refused = await _advice(engine, session, arguments={"command": command}, stop=True)
+            assert refused["stops"] and ("no end was named" in refused["text"]) is not lasts
+            assert lasts or "until 2026-12-05" in refused["text"]
+            world.later(days=days)
+        later = await _advice(engine, "c/three", arguments={"command": command}, stop=True)
+        assert text in later["text"] and later["stops"] is lasts
+
+
+@pytest.mark.parametrize(
     ("text", "stops"),
     [
         ("Don't touch the Makefile.", True),

@@ -5,7 +5,7 @@ advice. It matches only words, since each call of a tool waits for it."""
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any
 
@@ -14,6 +14,7 @@ from mcp_memory.models import Filters, Passage
 from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.context_budget import TextFrame, fit, render
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, stretches
+from mcp_memory.recall.moments import WORDS
 from mcp_memory.recall.moments.error_quotes import ErrorOutput
 from mcp_memory.recall.moments.note_mentions import (
     BY_PHRASE,
@@ -39,6 +40,10 @@ BUDGET_TOKENS, LINE_CHARS = 300, 320
 
 TOGETHER_S = 1.0
 """The seconds within which calls count as made at once; a model needs longer to answer a refusal."""
+
+PAUSE = timedelta(days=14)
+"""The time for which a freeze without an end refuses calls; later it is only shown."""
+_PAUSES = re.compile(WORDS["pauses"], re.IGNORECASE)
 
 _SILENT_KINDS = frozenset({"log", "fact", "reference", "idea", "task", "agent", "commitment"})
 """Kinds of notes without advice on how to act."""
@@ -107,6 +112,8 @@ class ActionAdvisor:
             briefer.withdrawals.add(session, [passage])
             briefer.log.add(briefer.answerer.clock(), session, project, [passage], (), None, None, event)
             frame = TextFrame("memory about this", None, (), str(self.vault.roots()[""])).within(BUDGET_TOKENS)
+            if until := _refuses_until(passage, action):
+                passage = replace(passage, remark=f"no end was named, so it refuses calls only until {until:%Y-%m-%d}")
             excerpt = _line(excerpt_of(passage, project), mention)
             text = render(frame, fit([excerpt], BUDGET_TOKENS * CHARS_PER_TOKEN))
             text = _STOPPED.format(text) if is_stop else text
@@ -120,8 +127,10 @@ class ActionAdvisor:
         """Return whether the passage is the person's order against this call. The session's agent must not have seen it
         before, here or in another refusal of the call."""
         refusal, briefer = _mark(f"{action._replace(text='')} was refused"), self.briefer
+        until = _refuses_until(passage, action)
         return (
             mention.forbids
+            and (until is None or briefer.answerer.clock() < until)
             and (is_curated(passage) or passage.note.kind not in _LEARNED_KINDS)
             and refusal not in briefer.seen.seen_by(session)
             and self._is_current(passage, wanted)
@@ -174,6 +183,13 @@ class ActionAdvisor:
             return is_new
         self.stopped.store(f"{session} {mark}", (monotonic() if is_new else began, calls | {call}))
         return True
+
+
+def _refuses_until(passage: Passage, action: ToolAction) -> datetime | None:
+    """Return the end of the refusals by a note that pauses an activity without an end."""
+    note = passage.note
+    is_pause = activities_of(action) and _PAUSES.search(f"{note.title} {passage.chunk.text}")
+    return note.date + PAUSE if is_pause and note.date and not note.expires_at else None
 
 
 def _mark(what: str) -> str:
