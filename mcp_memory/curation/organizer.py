@@ -109,7 +109,8 @@ class Organizer:
         known = {note.path: note for note in self._index.notes(_PAGES, limit=MOST_PAGES)}
         if again and in_home(CONTENTS) not in known:
             return [], []
-        subjects = {self._path(one): one for one in self._base.subjects(Filters())}
+        listed = self._base.subjects(Filters())
+        subjects = {in_home(f"{ENTITIES}/{one.folder}/{slug(one.name)}.md"): one for one in listed}
         made = {path: _page(path, one) for path, one in subjects.items()}
         entities = f"{in_home(ENTITIES)}/"
         for path, note in known.items():
@@ -121,9 +122,6 @@ class Organizer:
         stale = [path for path, data in made.items() if path not in known or known[path].etag != etag_of(data)]
         written = [] if dry_run else [self._vault.filing.refresh_page(path, made[path]) for path in stale]
         return stale, [page for page in written if page]
-
-    def _path(self, subject: Subject) -> NotePath:
-        return self._vault.layout.in_home(f"{ENTITIES}/{subject.folder}/{slug(subject.name)}.md")
 
 
 def _are_notes(paths: Collection[NotePath]) -> bool:

@@ -71,7 +71,8 @@ class ConflictReview:
             raise InvalidInput("keep needs a note of the conflict", hint="pass the id of a note in it")
         with acting(replace(_PERSON, run=f"{DECISION}-{ULID()}")):
             for _, notes in decided:
-                retired = [partial(self._retire, one, kept) for one in notes if one.id != kept]
+                supersede = self._core.vault.supersede
+                retired = [partial(supersede, one.path, kept, _entry(one), _PERSON) for one in notes if one.id != kept]
                 both = [partial(self._hold_both, *pair) for pair in combinations(notes, 2)]
                 for change in retired if choice == KEEP else both:
                     file = await in_thread(change, what="changing the note")
@@ -128,9 +129,6 @@ class ConflictReview:
             "date": stated.when and format_when(stated.when),
             "source": record and record.source,
         }
-
-    def _retire(self, gone: StatedText, kept: NoteId) -> NoteFile:
-        return self._core.vault.supersede(gone.path, kept, _entry(gone), _PERSON)
 
     def _hold_both(self, newer: StatedText, older: StatedText) -> NoteFile:
         entry = _entry(newer)

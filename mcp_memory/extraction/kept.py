@@ -105,7 +105,9 @@ def _fitting(
     found = [one for one in promises if cues["done"].search(view) and _is_about(words, one)]
     if found or not cues["own"].search(view):
         return found
-    return [one for one in promises if _is_same_act(view, one) and _says_only(_named(view), one)]
+    acts = [act for act in _acts().values() if act.search(view)]
+    same = (one for one in promises if any(act.search(one.title.lower()) for act in acts))
+    return [one for one in same if _says_only(_named(view), one)]
 
 
 def _nearest(fitting: Sequence[NoteRecord], about: Sequence[Set[str]]) -> list[NoteRecord]:
@@ -134,10 +136,6 @@ def _shared(words: Set[str], others: Set[str]) -> Set[str]:
 
 def _says_only(named: Set[str], promise: NoteRecord) -> bool:
     return bool(named) and named <= content_words(promise.title)
-
-
-def _is_same_act(view: str, promise: NoteRecord) -> bool:
-    return any(act.search(view) and act.search(promise.title.lower()) for act in _acts().values())
 
 
 def _acts() -> Mapping[str, re.Pattern[str]]:

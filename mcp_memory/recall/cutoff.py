@@ -188,14 +188,12 @@ def _names(note: NoteRecord) -> Iterator[str]:
     """Yield the names of a note, folded as `_folded` does: its title and file name, if they are several words, and its
     collection."""
     folder, _, file = note.path.rpartition("/")
-    yield from (_folded(name) for name in (note.title, file.removesuffix(".md")) if _is_name(name))
+    for name in (note.title, file.removesuffix(".md")):
+        if sum(word not in STOP_WORDS for word in words(name.replace("_", " "))) >= TITLE_WORDS:
+            yield _folded(name)
     first, _, rest = f"{folder}/".partition("/")
     collection = first.removeprefix("@") if first.startswith("@") else rest.partition("/")[0]
     yield from (_folded(name) for name in (collection, collection.partition("-")[2]) if name)
-
-
-def _is_name(text: str) -> bool:
-    return sum(word not in STOP_WORDS for word in words(text.replace("_", " "))) >= TITLE_WORDS
 
 
 def _folded(text: str) -> str:

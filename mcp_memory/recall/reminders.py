@@ -163,7 +163,8 @@ def _line(one: Commitment) -> str:
 
 def _title(one: Commitment) -> str:
     title = f"{in_quotes(one.note.title[:TITLE_CHARS])} [{one.note.id[-ID_CHARS:]}]"
-    title += "" if is_persons(one.note) else f" (noted by {in_line(str(one.note.source))})"
+    if not is_persons(one.note):
+        title += f" (noted by {in_line(str(one.note.source))})"
     return f"{title} ({one.remark})" if one.remark else title
 
 

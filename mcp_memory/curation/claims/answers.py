@@ -48,7 +48,8 @@ class ClaimAnswers:
         known, words = self.base.subjects(filters), content_words(name)
         if found := _called(known, words):
             return found
-        if claims := [one for one in self.base.claims(filters) if words and words <= _words(one)]:
+        about = [(one, content_words(f"{one.latest.note.title} {one.text}")) for one in self.base.claims(filters)]
+        if claims := [one for one, told in about if words and words <= told]:
             return Subject(MENTIONS, " ".join(name.split()), claims)
         few = ", ".join(one.name for one in known[:12]) or "none yet: a name counts from three notes on"
         raise NotFound(f"nothing is known about {name[:60]!r}", hint=f"subjects: {few}")
@@ -101,10 +102,6 @@ def _called(subjects: Sequence[Subject], words: frozenset[str]) -> Subject | Non
     """Return the subject of this name; if there are several, the subject with the most claims."""
     found = (one for one in subjects if words and content_words(one.name) == words)
     return max(found, key=lambda one: len(one.claims), default=None)
-
-
-def _words(claim: Claim) -> frozenset[str]:
-    return content_words(f"{claim.latest.note.title} {claim.text}")
 
 
 def _line(claim: Claim) -> str:

@@ -19,7 +19,7 @@ from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, N
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
-from mcp_memory.text.language.facts import Fact, FactKind, facts
+from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import fold
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.language.word_tables import read_table
@@ -193,7 +193,8 @@ def _named(claims: Sequence[Claim]) -> Iterator[Subject]:
     for one in claims:
         for fact in facts(bare[id(one)]) | facts(one.text):
             is_name = fact.kind is FactKind.NAME and fold(fact.key.lower()) not in GENERIC_WORDS
-            if (is_name and fact.key.lower() not in about) or _is_tool(fact):
+            is_tool = fact.kind is FactKind.IDENTIFIER and _CODE_WORD.fullmatch(fact.key)
+            if (is_name and fact.key.lower() not in about) or is_tool:
                 names.add(fact.key)
     for name in sorted(name for name in names - generic if len(about[name]) >= LEAST_MENTIONS):
         texts = [bare[one] for one in about[name]]
@@ -202,10 +203,6 @@ def _named(claims: Sequence[Claim]) -> Iterator[Subject]:
         folder = max(votes, key=lambda each: votes[each])
         if votes[folder] >= max(2, CUED * len(texts)) and len(set(votes.values())) > 1:
             yield Subject(folder, name, list(about[name].values()))
-
-
-def _is_tool(fact: Fact) -> bool:
-    return fact.kind is FactKind.IDENTIFIER and _CODE_WORD.fullmatch(fact.key) is not None
 
 
 def _bare(text: str) -> str:

@@ -47,7 +47,9 @@ def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
                 continue
             is_alone = is_first and not is_listed
             named = text if is_alone or known <= content_words(text) else f"{title}: {text}"
-            yield _clipped(named), passage.chunk.start_line + passage.chunk.text.count("\n", 0, at)
+            if len(named) > MOST_CHARS:
+                named = f"{named[: MOST_CHARS - 2].rsplit(' ', 1)[0]} …"
+            yield named, passage.chunk.start_line + passage.chunk.text.count("\n", 0, at)
             is_first = False
 
 
@@ -56,7 +58,3 @@ def _offset(text: str, sentence: str) -> int:
     words = [re.escape(word) for word in sentence.split()[:4]]
     found = re.search(r"\s+".join(words), text)
     return found.start() if found else 0
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= MOST_CHARS else f"{text[: MOST_CHARS - 2].rsplit(' ', 1)[0]} …"

@@ -99,8 +99,9 @@ class SessionWords:
         out unless the person agreed to them. A single one may also be from a text that the person pasted and adopts, or
         the agent's words if the person agreed to them right after it. Without an agreement, the agent's words support
         only a lesson, for review, and pasted words only what was said elsewhere, too."""
-        if not all(map(_is_usable, [*quotes, f"{quotes[0]} ({agreed})"])):
-            return None
+        for quote in (*quotes, f"{quotes[0]} ({agreed})"):
+            if not (LEAST_QUOTE_CHARS <= len(plain(quote)) <= MOST_QUOTE_CHARS and is_harmless(quote)):
+                return None
         agents = [quote for quote in quotes[1:] if self._is_agents(quote)]
         accepted = [one for quote in agents if (one := self._agents_quote(quote, agreed, is_lesson=False))]
         quotes = [quote for quote in quotes if quote not in agents]
@@ -217,10 +218,6 @@ def _has(text: str, quote: str, sentences: Sequence[UserSentence] = ()) -> bool:
     words = _words(quote)
     is_whole = len(words) > 1 or words in [_words(sentence.text) for sentence in sentences]
     return is_whole and plain(quote) in plain(text)
-
-
-def _is_usable(quote: str) -> bool:
-    return LEAST_QUOTE_CHARS <= len(plain(quote)) <= MOST_QUOTE_CHARS and is_harmless(quote)
 
 
 def plain(text: str) -> str:

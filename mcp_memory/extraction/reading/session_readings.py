@@ -53,7 +53,9 @@ class SessionReadings:
         self._session_notes = notes
         self._model = model
         self._capture = core.background.capture.service
-        self._finished = FinishedSessions(self._capture, state, core.clock, _version)
+        self._finished = FinishedSessions(
+            self._capture, state, core.clock, lambda checkpoint: checkpoint.restarts * RESTART + checkpoint.offset
+        )
         self.due = Every(LOOK_S)
         if self._finished.is_new():  # nobody expects the costs of all sessions so far
             self._finished.skip_all()
@@ -222,10 +224,6 @@ class SessionReadings:
         """Return the session's notes that aren't private."""
         waiting = replace(wanted, states=frozenset({NoteState.ACTIVE, NoteState.INBOX}), project=None)
         return {note.id for name in ids for note in self._core.index.note_by_id(name) if waiting.admits(note)}
-
-
-def _version(checkpoint: Checkpoint) -> int:
-    return checkpoint.restarts * RESTART + checkpoint.offset
 
 
 def _unread(messages: Sequence[TranscriptMessage], fresh_from: int) -> list[TranscriptMessage]:

@@ -3,7 +3,6 @@ Woche`, `durante los próximos diez días`. Pure.
 """
 
 import re
-from calendar import monthrange
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from enum import Enum, auto
@@ -160,8 +159,7 @@ def _months(plain: str, said: datetime) -> Iterator[End]:
     for match in _MONTH.finditer(plain):
         if until := _UNTIL.search(plain, 0, match.start()):
             month = MONTHS[match["month"]]
-            year = said.year + (month < said.month)
-            day = date(year, month, monthrange(year, month)[1])
+            day = _last_day("month", date(said.year + (month < said.month), month, 1))
             form = Form.UNTIL if until["firm"] else Form.BY
             yield End(day, form, plain[: until.start()], plain[match.end() :])
 
