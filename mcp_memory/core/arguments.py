@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import MISSING, fields, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -181,8 +181,8 @@ def _means_nothing(value: Any, *, is_free: bool) -> bool:
     return not value.strip() or (not is_free and value.strip().lower() in ABSENT)
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _of_type(kind: type[Any], value: Any) -> Any:
+    return value if isinstance(value, kind) else None
 
 
 def _whole_number(value: Any) -> int | None:
@@ -227,21 +227,13 @@ def _listed(text: str) -> list[str] | None:
     return [item for part in inner.split(",") if (item := part.strip().strip("\"'"))]
 
 
-def _object(value: Any) -> dict[str, Any] | None:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
-
-
-def _objects(value: Any) -> list[Any] | None:
-    return cast("list[Any]", value) if isinstance(value, list) else None
-
-
 _READERS: Mapping[Any, tuple[str, Callable[[Any], Any]]] = {
-    str: ("a string", _text),
+    str: ("a string", partial(_of_type, str)),
     int: ("a whole number", _whole_number),
     bool: ("true or false", _truth),
     Mode: (f"one of {', '.join(get_args(Mode))}", _mode),
     Sequence[str]: ("a list of strings", _texts),
-    Mapping[str, Any]: ("an object", _object),
-    Sequence[Mapping[str, Any]]: ("a list of objects", _objects),
+    Mapping[str, Any]: ("an object", partial(_of_type, dict)),
+    Sequence[Mapping[str, Any]]: ("a list of objects", partial(_of_type, list)),
 }
 """Maps a type to its name in messages, and a function that reads a JSON value as this type, or returns None."""

@@ -143,16 +143,12 @@ def _groups(pairs: Iterable[Sequence[StatedText]]) -> list[list[StatedText]]:
         partners[newer].append(older)
         partners[older].append(newer)
     groups, taken = list[list[StatedText]](), set[StatedText]()
-    for kept in sorted(partners, key=_fullness, reverse=True):
+    for kept in sorted(partners, key=lambda one: (len(said_in(one.note.text)), len(one.note.text)), reverse=True):
         others = [one for one in partners[kept] if one not in taken]
         if others and kept not in taken:
             groups.append([kept, *others])
             taken |= {kept, *others}
     return sorted(groups, key=len, reverse=True)[:MOST_DOUBLES]
-
-
-def _fullness(stated: StatedText) -> tuple[int, int]:
-    return len(said_in(stated.note.text)), len(stated.note.text)
 
 
 def _item_id(notes: Sequence[StatedText]) -> str:

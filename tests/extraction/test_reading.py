@@ -444,6 +444,30 @@ async def test_a_note_of_the_session_stays_until_the_proposal_in_its_place_is_de
             assert f"{rule.id[-6:]}: Never push to main." in (await engine.brief("claude-code/s-2", project="app")).text
 
 
+@pytest.mark.parametrize("has_successor", [True, False])
+async def test_a_wrong_note_of_the_session_is_held_back_until_the_proposal_in_its_place_is_decided(
+    sessions: Sessions, *, has_successor: bool
+):
+    talk = line(1, "Never push to main.") + line(2, "no, that was wrong: we push fixes to main, don't we?")
+    talk += line(3, "Hm.", role="assistant")
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            file = await sessions.capture(engine, talk)
+            (rule,) = made(engine)
+            text = "Fixes are pushed to main."
+            fixes = {**PARCELS, "do": "propose", "of": rule.id[-6:], "text": text, "quote": "we push fixes to main"}
+            model.say(*([fixes] if has_successor else []), wrong=[rule.id[-6:]])
+            await engine.perform("emptied", {"session": "claude-code/s-1", "transcript": file})
+            await engine.run_job("reading")
+            assert [one.id for one in made(engine)] == [rule.id] * has_successor
+            assert f"{rule.id[-6:]}: Never push" not in (await engine.brief("claude-code/s-2", project="app")).text
+            if has_successor:
+                (item,) = [one for one in await engine.inbox() if one.title == text]
+                await engine.review("drop", item.id)
+                told = (await engine.brief("claude-code/s-3", project="app")).text
+                assert f"{rule.id[-6:]}: Never push to main." in told
+
+
 async def test_a_proposal_names_the_older_note_that_it_contests(sessions: Sessions):
     with reader() as model:
         async with sessions.engine(**model.sections) as engine:

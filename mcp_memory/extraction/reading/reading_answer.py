@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any, cast
@@ -81,6 +81,8 @@ class ReadStatement:
     until: date | None = None
     due: date | None = None
     when: tuple[str, ...] = ()
+    refutes: bool = False
+    """The note that it is `of` is wrong, and not only said better."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,9 @@ def check_answer(answer: str, asked: ReadingPrompt) -> SessionReading | None:
     statements = _with_few_changes([one for one in found if one])
     named = {str(note_id)[-ID_CHARS:] for note_id in list_at(given, "wrong")}
     wrong = [note for note in asked.notes if (note.is_made_here or note.waits) and note.short_id in named]
-    return SessionReading(statements, wrong, len(found) - len(statements))
+    decided = [replace(one, refutes=one.of in wrong) for one in statements]
+    wrong = [note for note in wrong if note not in [one.of for one in decided]]
+    return SessionReading(decided, wrong, len(found) - len(decided))
 
 
 def _with_few_changes(statements: Sequence[ReadStatement]) -> list[ReadStatement]:

@@ -125,7 +125,9 @@ class StatementStore:
             project = of.project  # it holds where the replaced note held
         if of and waits and not of.waits:
             more["contradicts"] = [of.id]  # review offers to replace it
-            if not of.is_made_here and evidence.around and evidence.messages[0].role is Role.USER:
+            if statement.refutes or (
+                not of.is_made_here and evidence.around and evidence.messages[0].role is Role.USER
+            ):
                 more[CONTESTS] = [of.id]
         return replace(
             draft,
