@@ -187,10 +187,6 @@ def _claim(path: NotePath, claim: Claim, said: str, where: str) -> Iterator[str]
         yield f"  - against it: {link(path, one.text, one.note.path)} ({date_of(one.note).date()}; {_where(one)})"
 
 
-def _file(path: NotePath, to: NotePath) -> str:
-    return link(path, to.rpartition("/")[2], to)
-
-
 def _quoted(path: NotePath, text: str) -> str:
     """Return a sentence without its links, which would break here. A sentence that could hide the rest of the page or
     load something becomes plain text."""
@@ -221,7 +217,11 @@ def _dashboard(path: NotePath, problems: Sequence[ClaimProblem]) -> bytes:
     lines = [] if problems else ["Nothing needs a decision."]
     for kind, title in _TITLES.items():
         found = [one for one in problems if one.kind == kind]
-        listed = (f"- {_quoted(path, one.text)} ({_file(path, one.path)}): {one.why} → `{one.remedy}`" for one in found)
+        listed = (
+            f"- {_quoted(path, one.text)} ({link(path, one.path.rpartition('/')[2], one.path)}): {one.why} → "
+            f"`{one.remedy}`"
+            for one in found
+        )
         lines += ["", f"## {title} ({len(found)})", "", *listed] if found else []
     return _render(path, "What needs a decision", list(dict.fromkeys(n for one in problems for n in one.notes)), lines)
 
