@@ -21,7 +21,8 @@ from mcp_memory.vault.succession.entry_marks import note_of
 
 _PROMISED = re.compile(
     r"\b(?:promis|remind|commitment|due\b|overdue|deadline|owe\b|to-do|follow.?ups?\b|verspr[aoei]ch|erinner|zugesagt|fällig"
-    r"|schuld|rappel|échéance|prometí|promesa|recuérda|recordatorio|pendiente|vence)",
+    r"|schuld|rappel|échéance|mes engagements|prometí|promesa"
+    r"|compromisos|recuérda|recordatorio|pendiente|vence)",
     re.IGNORECASE,
 )
 """Beginnings of words that make a question one about promises."""
@@ -29,16 +30,29 @@ _PROMISED = re.compile(
 _TO_DO = re.compile(
     r"\b(?:ha(?:ve|s|d)|need(?:ed)?|want(?:ed)?|meant|got) to (?:do|get done)\b"
     r"|\b(?:must|should) (?:i|we) (?:still )?do\b|\bto.?dos?\b"
-    r"|\b(?:muss|wollte) ich\b.*\b(?:tun|machen|erledigen)\b|\bdois-je faire\b|\btengo que hacer\b",
+    r"|\b(?:muss|wollte) ich\b.*\b(?:tun|machen|erledigen)\b"
+    r"|\b(?:dois-je|je dois|reste à|ai à) faire\b|\btengo que hacer\b"
+    r"|\bon (?:my|our) (?:plate|agenda|schedule|list|calendar)\b"
+    r"|\b(?:is|have i|i have)\b.* (?:planned|scheduled|coming up)\b"
+    r"|\bwhat(?:[’']s| is| do i have) on (?:for )?(?:today|tomorrow|this week|next week)\b"
+    r"|^was (?:steht|liegt)\b.* an\b|\bauf (?:dem|meinem) (?:plan|programm|zettel)\b|\bhab\w* ich\b.* vor\b"
+    r"|\b(?:au|le|mon) programme\b|\bà l[’']ordre du jour\b|\bde prévu\b|\bqui m[’']attend\b"
+    r"|\bme toca\b|\b(?:en|tengo) (?:la|mi) agenda\b"
+    r"|\bqué (?:tengo|hay) (?:esta semana|hoy|mañana|previsto|programado)\b",
     re.IGNORECASE,
 )
 _ASIDE_WORDS = """
 what which show list tell is are any anything all my our me us have has had did do does i we still open there the of to
-for by on in this next until and or today tomorrow tonight now soon week weeks month days monday tuesday wednesday
-thursday friday saturday sunday need needs must should get done things want wanted meant got make made
-was welche sind ist habe haben hab ich wir noch diese diesen dieser nächste nächsten woche heute morgen alle alles
-meine unsere muss müssen wollte zu tun machen erledigen offen offene offenen bis am im montag dienstag mittwoch
-donnerstag freitag dos qu est ce que ai je j dois faire cette semaine mes qué he tengo hacer esta semana mis tareas
+for by on in this next until and or s at coming up plate agenda schedule scheduled planned calendar overall today
+tomorrow tonight now soon week weeks month days monday tuesday wednesday thursday friday saturday sunday need needs must
+should get done things want wanted meant got make made was welche sind ist habe haben hab ich wir noch diese diesen
+dieser nächste nächsten woche heute morgen alle alles meine unsere muss müssen wollte zu tun machen erledigen offen
+offene offenen bis am im montag dienstag mittwoch donnerstag freitag steht stehen liegt liegen an auf dem meinem plan
+programm zettel vor kommende kommenden für mir mich der die und anstehende termine dos qu est ce que ai je j dois faire
+cette semaine mes qué he tengo hacer esta semana mis tareas quoi y a t il au le la les de du des d l et pour à moi m
+reste mon programme ordre jour prévu attend qui matin demain aujourd hui hier prochaine mois encore engagements tâches
+lundi mardi mercredi jeudi vendredi samedi dimanche toca hay para en hoy mañana previsto programado próxima o del el los
+las lunes martes miércoles jueves viernes sábado domingo queda algo
 """
 _ASIDE = frozenset(_ASIDE_WORDS.split())
 """The words of a question for all promises and due notes, besides `_PROMISED` and `_TO_DO`."""

@@ -149,7 +149,9 @@ def test_on_the_day_on_which_clocks_change_each_stage_is_told_once(due: str) -> 
     "question",
     ["what have I promised?", "commitments", "What must I do by Tuesday?", "what do we still have to do", "any to-dos?",
      "Was habe ich noch versprochen?", "was muss ich diese Woche erledigen?", "what is due or overdue this week",
-     "is there anything i wanted to do today?", "was wollte ich heute noch machen?"],
+     "is there anything i wanted to do today?", "was wollte ich heute noch machen?",
+     "engagements et échéances de la semaine", "what's on my plate this week", "was steht diese Woche an?",
+     "qué tengo pendiente", "J'ai quoi au programme cette semaine ?", "¿Qué tengo esta semana?"],
 )  # fmt: skip
 async def test_who_asks_for_commitments_gets_all_of_them_and_nothing_else(world: World, question: str) -> None:
     async with world.engine() as engine:
@@ -165,7 +167,9 @@ async def test_who_asks_for_commitments_gets_all_of_them_and_nothing_else(world:
 @pytest.mark.parametrize(
     "question",
     ["what did I promise Heike?", "when is the release due", "remind me what we decided about Kafka",
-     "what do I have to do to deploy", "who owes me money", "was muss ich für das Deployment machen"],
+     "what do I have to do to deploy", "what is on the agenda page", "was steht in der Datei an erster Stelle",
+     "le programme de la semaine du Nord", "engagement of the week", "qué hay en la agenda de Noé", "who owes me money",
+     "was muss ich für das Deployment machen"],
 )  # fmt: skip
 def test_a_question_about_something_asks_for_more_than_commitments(question: str) -> None:
     assert not asks_for_commitments(question)
@@ -182,6 +186,13 @@ def test_a_question_about_something_asks_for_more_than_commitments(question: str
         ("qu'est ce que j'ai promis pour la fin du mois moi", "list domain"),
         ("¿qué tengo pendiente para el viernes?", "list domain"),
         ("anything due today?", "list domain"),
+        ("Bonjour ! J'ai quoi au programme cette semaine ?", "list domain"),
+        ("Hi! What's on my plate this week?", "list domain"),
+        ("Moin, was steht diese Woche an?", "list domain"),
+        ("qu'est-ce que je dois faire ce matin ?", "list domain"),
+        ("Hola, ¿qué tengo en la agenda hoy?", "list domain"),
+        ("what is planned for the schedule page?", ""),
+        ("was steht in der README an Befehlen?", ""),
         ("I promised Bo the report by Friday.", ""),
         ("how do I compute the due date in the invoice?", ""),
         ("does a promise resolve before I await it?", ""),
