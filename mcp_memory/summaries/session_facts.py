@@ -38,6 +38,7 @@ _has = partial(has_cue, *_CUES)
 
 _NO_WORDS = re.compile(r"\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*|(?<!\S)-\S+")
 """Matches what two runs of a command may differ in: folder, variables, options, and the output's place."""
+_STEP_END = re.compile(r"&&|\n")
 _PATH = re.compile(r"[/.:]")
 _COMMAND = re.compile(r"`(.*)` fails: ")
 
@@ -191,11 +192,17 @@ def _line(message: TranscriptMessage) -> str:
 def _is_again(message: TranscriptMessage, before: TranscriptMessage) -> bool:
     if _line(message) == _line(before):
         return True
-    words, old = (_NO_WORDS.sub(" ", _given(one)).split() for one in (message, before))
+    words, old = (_words(_given(one)) for one in (message, before))
     only_paths = all(_PATH.search(word) for word in old if word not in words)
     is_again = (bool(words) and {*words} <= {*old} and only_paths) or words[1:] == old[1:] != []
     has_more = {*old} <= {*words} and not _has("checks", " ".join(old))
-    return before.failed and not message.failed and (is_again or has_more)
+    # the outcome is that of the command after the last semicolon
+    is_step = old in map(_words, _STEP_END.split(_given(message).rpartition(";")[2]))
+    return before.failed and not message.failed and (is_again or has_more or is_step)
+
+
+def _words(command: str) -> list[str]:
+    return _NO_WORDS.sub(" ", command).split()
 
 
 def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:

@@ -207,6 +207,8 @@ TALKS = {
     "mañana": (["El pie de página lo dejamos para mañana.", "= make build"], "pie de página"),
     "demain": (["On verra la police du menu demain.", "= make build"], "police du menu"),
     "end": (["= make build", "> The labels print. The VAT number of the shop is still missing."], "VAT number"),
+    "chained": (["! dbt test -s sales", "= sed -i 's/DEV/PROD/' profiles.yml && dbt test -s sales"], ""),
+    "semicolon": (["! make test", "= make test; make report"], "make test"),
     "staging": (
         ["The token for production is still missing.", "> Added the token for staging."],
         "token for production",
