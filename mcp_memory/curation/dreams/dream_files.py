@@ -107,7 +107,7 @@ class DreamFiles:
         # A kill in between must not lose a proposal. A finished proposal is recorded before it leaves the page, and a
         # new proposal is recorded after it is on the page. A proposal that is recorded as waiting but missing from the
         # page would be treated as rejected.
-        first = [name for name, facts in changed.items() if facts["status"] in {"promoted", "rejected"}]
+        first = [name for name, facts in changed.items() if facts["status"] in {"promoted", "rejected", "withdrawn"}]
         journal = {"entries": done.entries, "moved": done.moved}
         for attempt in range(ATTEMPTS):
             if edited:

@@ -16,12 +16,10 @@ _TICKS = {"accept": "x", "drop": "-"}
 
 @dataclass(frozen=True)
 class DreamRequest:
-    """A run of dreaming. `backfill`: a folder of old daily logs; with `stage`, what recurs there is only kept as
-    evidence."""
+    """A run of dreaming. `backfill`: a folder of old daily logs to read as well."""
 
     dry_run: bool = False
     backfill: str | None = None
-    stage: bool = False
 
 
 class DreamOperations:
@@ -37,18 +35,12 @@ class DreamOperations:
     async def dream(self, request: DreamRequest) -> Payload:
         """Dream now."""
         await self._core.indexing.sweeper.reconcile()
-        run = self._dreamer.run(dry_run=request.dry_run, backfill=request.backfill, stage=request.stage)
-        return asdict(await run)
+        return asdict(await self._dreamer.run(dry_run=request.dry_run, backfill=request.backfill))
 
     async def run(self, _: JobTurn) -> JobReport | None:
         """Dream as a background job."""
         done = await self._dreamer.run()
-        figures = {
-            "proposed": len(done.proposed),
-            "promoted": len(done.promoted),
-            "moved": len(done.moved),
-            "refused": len(done.refused),
-        }
+        figures = {name: len(getattr(done, name)) for name in ("proposed", "promoted", "moved", "refused")}
         changed = [DREAMS] if done.proposed else []
         if done.promoted or done.moved:
             changed.append(MEMORY)

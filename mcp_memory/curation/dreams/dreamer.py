@@ -59,7 +59,6 @@ class DreamReport:
     moved: list[str] = field(default_factory=list[str])
     proposed: list[Facts] = field(default_factory=list[Facts])
     refused: list[str] = field(default_factory=list[str])
-    staged: int = 0
     seen: str = ""
 
 
@@ -86,21 +85,23 @@ class Dreamer:
         self.memory_lines = core.config.recall.memory_lines
         self._lock = anyio.Lock()
 
-    async def run(self, *, dry_run: bool = False, backfill: str | None = None, stage: bool = False) -> DreamReport:
+    async def run(self, *, dry_run: bool = False, backfill: str | None = None) -> DreamReport:
         """Carry out ticked proposals, then make new ones. `backfill` is a folder of old daily logs to read as well;
         with `stage`, their recurring statements are only kept as evidence. A run without changes writes nothing. Raises
         StorageFailed, InvalidInput."""
         run = f"{PROPOSED}{self.clock():%Y%m%dT%H%M%S}-{token_hex(2)}"
         with acting(Caller(DREAM, run=run)):
             async with self._lock:
-                return await self._run(DreamReport(run), dry_run=dry_run, backfill=backfill, stage=stage)
+                return await self._run(DreamReport(run), dry_run=dry_run, backfill=backfill)
 
-    async def _run(self, report: DreamReport, *, dry_run: bool, backfill: str | None, stage: bool) -> DreamReport:
+    async def _run(self, report: DreamReport, *, dry_run: bool, backfill: str | None) -> DreamReport:
         was, known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
         gone, done = set[tuple[str, str, str]](), MemoryChanges()
         changed = {name: known[name] | {"status": "rejected"} for name in deleted}
         for line in lines:
             facts, status = known.get(line.id, {}), {"x": "promoted", "-": "rejected"}.get(line.box)
+            if not line.box and await in_thread(self.sources.is_over, facts, what="reading the note"):
+                status = "withdrawn"
             if line.box == "x" and line.text and not dry_run:
                 is_done = await (
                     self._move_out(line.text, facts, report, done)
@@ -111,12 +112,8 @@ class Dreamer:
             if status:
                 gone.add((line.id, line.box, line.text))
                 changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
-        find = in_thread(self.sources.find, backfill, known, what="reading logs", deadline_s=1800)
-        found, report.seen = await find
-        if backfill and stage:
-            staged = {one.id: _facts(one, "short-term") for one in found if not one.recalled and one.id not in known}
-            changed, report.staged, found = changed | staged, len(staged), []
-        texts = [facts["text"] for facts in known.values() if facts["status"] != "short-term"]
+        found, report.seen = await in_thread(self.sources.find, backfill, what="reading logs", deadline_s=1800)
+        texts = [facts["text"] for facts in known.values() if facts["status"] != "withdrawn"]
         memory = await in_thread(lambda: self.files.text_of(MEMORY) or "", what="reading MEMORY.md")
         entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, memory)]
         texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]
@@ -149,8 +146,13 @@ class Dreamer:
 
     async def waiting(self) -> list[ReviewItem]:
         """Return the proposals on the page without a tick."""
-        _, known, lines, _ = await in_thread(self.files.read, what="reading DREAMS.md")
-        return [self._item(line, known[line.id]) for line in lines if line.id in known and not line.box]
+
+        def read() -> list[ReviewItem]:
+            _, known, lines, _ = self.files.read()
+            unticked = [(line, known[line.id]) for line in lines if line.id in known and not line.box]
+            return [self._item(line, facts) for line, facts in unticked if not self.sources.is_over(facts)]
+
+        return await in_thread(read, what="reading DREAMS.md")
 
     def _item(self, line: PageLine, facts: Facts) -> ReviewItem:
         score = facts.get("score", 0.0)
@@ -251,4 +253,4 @@ class Dreamer:
 
 def _facts(one: Recurrence, status: str) -> Facts:
     said = {"id": one.id, "text": one.text, "kind": one.kind, "days": list(one.days), "sources": list(one.sources)}
-    return {**said, "status": status, "score": one.score}
+    return {**said, "status": status, "score": one.score, "note": one.note}

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from mcp_memory.comparison.comparison import SAME_IN_REVIEW, Comparison, Cosine, say_the_same
+from mcp_memory.comparison.comparison import SAME_IN_REVIEW, Comparison, Cosine
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.runtime.health import give_way
 from mcp_memory.statements.statement_rules import classify
@@ -47,7 +47,7 @@ class Said(NamedTuple):
 
 class Recurrence(NamedTuple):
     """A recurring statement. It was made on several `days` (ISO 8601), and has its earliest text; or it is a note that
-    was `recalled` on these days, for that number of different `questions`."""
+    was `recalled` on these days, for that number of different `questions`; then `note` is its id."""
 
     text: str
     kind: str
@@ -55,6 +55,7 @@ class Recurrence(NamedTuple):
     sources: tuple[str, ...]
     recalled: int = 0
     questions: int = 0
+    note: str = ""
 
     @property
     def id(self) -> str:
@@ -129,11 +130,6 @@ def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
             kind = max(one.kind for one in group)
             recurring.append(Recurrence(group[0].text, kind, tuple(days), tuple(sources)))
     return recurring
-
-
-def is_known(text: str, known: Iterable[str], cosine: Cosine) -> bool:
-    """Return whether a known statement says the same, by words or by `cosine`."""
-    return any(say_the_same(other, text, cosine, SAME_IN_REVIEW) for other in known)
 
 
 def _compare(older: Said, newer: Said, cosine: Cosine) -> Comparison:

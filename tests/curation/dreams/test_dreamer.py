@@ -129,7 +129,7 @@ async def test_a_second_machine_with_the_synced_vault_adds_nothing(world: World,
         assert other.read("MEMORY.md") == once["MEMORY.md"]
 
 
-async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_can_be_staged(
+async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_count(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = world.root.parent / "old"
@@ -142,10 +142,9 @@ async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_can_be
             await engine.recall(ids=[note])
             world.later(days=1)
         assert (await dream(engine))["proposed"] == []  # for no two different questions, as far as is known
-        assert (await dream(engine, backfill=str(old), stage=True))["staged"] == 1
-        assert not (world.root / "DREAMS.md").exists()
         world.write("memory/2026-11-20.md", f"# Log\n\n## 10:00 Talk\n\n{BERLIN}\n")
-        assert [one["text"] for one in (await dream(engine))["proposed"]] == [BERLIN]
+        assert (await dream(engine))["proposed"] == []
+        assert [one["text"] for one in (await dream(engine, backfill=str(old)))["proposed"]] == [BERLIN]
         with pytest.raises(InvalidInput):
             await dream(engine, backfill=str(world.state))
     monkeypatch.setattr("mcp_memory.curation.dreams.recurrence.MIN_QUESTIONS", 0)
@@ -153,6 +152,34 @@ async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_can_be
         assert [one["text"] for one in (await dream(engine))["proposed"]] == [
             "The staging database listens on port 5433."
         ]
+
+
+@pytest.mark.parametrize("way", ["superseded", "forgotten", "expired", "contested"])
+async def test_a_proposal_of_a_note_is_its_statement_and_ends_with_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr("mcp_memory.curation.dreams.recurrence.MIN_QUESTIONS", 0)
+    rule = "The backtest window is 60 weeks."
+    expires = "2026-12-10" if way == "expired" else None
+    async with world.engine() as engine:
+        note = await engine.append(f"{rule}\n\n> no wait, make it 60", kind="decision", expires=expires)
+        for _ in range(4):
+            await engine.recall(ids=[note.id])
+            world.later(days=1)
+        assert [one["text"] for one in (await dream(engine))["proposed"]] == [rule]
+        only = ["proposal"]
+        (item,) = (await engine.perform("waiting", {"only": only}))["waiting"]
+        assert item["text"] == rule
+        if way == "forgotten":
+            await engine.forget(note.id)
+        elif way != "expired":
+            old = {"supersedes": note.id} if way == "superseded" else {}
+            await engine.append("The backtest window is 52 weeks.", kind="decision", **old)
+        world.later(days=30)
+        await engine.sweep()
+        assert (await engine.perform("waiting", {"only": only}))["waiting"] == []
+        await dream(engine)
+        assert rule not in world.read("DREAMS.md").decode()
 
 
 async def test_auto_promote_is_for_the_sure_and_memory_with_conflict_markers_keeps_every_byte(world: World) -> None:
