@@ -46,6 +46,27 @@ def test_scripts_extract_accept_and_drop(place: Place):
         assert [each["choice"] for each in dropped] == ["drop", "drop"]
 
 
+def test_the_list_has_what_waits_in_short_and_several_are_decided_at_once(place: Place):
+    name = "9673f648-8fea-5e81-b317-ce519f34d52a"
+    file = place.root / "a-long-folder-of-a-client" / f"{name}.jsonl"
+    file.parent.mkdir()
+    rows = [{**row, "session": name} for row in TALK]
+    file.write_bytes(lately("\n".join(map(json.dumps, rows)).encode()))
+    with place.started():
+        (stored,) = said(place, "sessions", "extract", str(file))["active"]
+        first, second = (item["id"] for item in said(place, "review")["waiting"][:2])
+        listed = place.run("review").ok().out
+        assert "go with DuckDB" in listed and stored[-6:] not in listed
+        assert "1 note stored already: mcp-memory review --stored" in listed
+        assert "session 9673f648, @" in listed and "a-long-folder" not in listed
+        assert "--accept ID ID" in listed
+        assert stored[-6:] in place.run("review", "--stored").ok().out
+        unclear = place.run("review", "--accept", first, "--drop", stored, second)
+        assert unclear.code and "--accept or --drop" in unclear.err
+        assert len(said(place, "review", "--accept", first, second)["done"]) == 2
+        assert "nothing waits" in place.run("review").ok().out
+
+
 def test_extract_finds_what_was_promised_and_lets_it_wait(place: Place):
     place.vault.mkdir()
     words = ("Remind me to renew the certificate on Friday.", "I'll send Ann the report by Friday.", "Thanks, go on.")
@@ -91,19 +112,18 @@ def test_keys_on_a_terminal(place: Place):
         assert "43 minutes" in place.run("search", "export").ok().out
 
 
-def test_back_kind_project_and_the_nearest_notes(place: Place):
+def test_a_kind_a_project_and_the_nearest_notes(place: Place):
     untouched = place.root / "untouched"
     untouched.write_text('#!/bin/sh\ntouch -d "+1 hour" "$1"\n')
     untouched.chmod(0o755)
     with place.started():
         kept = place.run("append", "--json", "-k", "fact", "The export takes 50 minutes at night.").ok().json
         place.run("sessions", "extract", "talk.jsonl").ok()
-        # Help; saved without a change; dropped, and back; an unknown kind, then a known kind, and a project.
-        keys = ["?", "e", "d", "b", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "o", "1\n", "r", "q"]
+        # Help; saved without a change; an unknown kind, then a known kind, and a project.
+        keys = ["?", "e", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "o", "1\n", "r", "q"]
         shown = typed(place, "review", keys, EDITOR=str(untouched), COLUMNS="60")
         assert "m  merge: add its text to the note beside it" in shown
         assert "nothing is accepted" in shown
-        assert "dropped" in shown
         assert "unknown kind 'whim'" in shown
         stored = place.run("search", "DuckDB", "--json", "-p", "*").ok().json["hits"][0]
         assert stored["kind"] == "fact"

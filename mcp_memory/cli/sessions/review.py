@@ -10,12 +10,15 @@ from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import confirm, fail, fit, say_all, short_id
 from mcp_memory.cli.sessions.review_keys import by_subject, decided_line, item_lines, review_with_keys
 from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.text.pluralize import counted
 
 
 @click.command()
-@click.option("--accept", metavar="ID", multiple=True, help="Store this candidate. May be repeated.")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--accept", metavar="ID", multiple=True, help="Store this candidate, or several.")
 @click.option("--drop", metavar="ID", multiple=True, help="Discard this candidate, and never propose it again.")
 @flag("--conflicts", "only_conflicts", help="Only notes that contradict each other.")
+@flag("--stored", "only_stored", help="Only what was stored immediately.")
 @click.option("-p", "--project", help="Only what concerns this project's notes and notes without one.")
 @click.option("--keep", metavar="ID", help="In a conflict, keep this note and supersede the other.")
 @click.option("--both", metavar="ID", help="In a conflict, keep both notes.")
@@ -24,9 +27,11 @@ from mcp_memory.errors import InvalidInput, NotFound
 @command_options
 def review(
     cli: CommandContext,
+    ids: tuple[str, ...],
     accept: tuple[str, ...],
     drop: tuple[str, ...],
     only_conflicts: bool,
+    only_stored: bool,
     project: str | None,
     keep: str | None,
     both: str | None,
@@ -35,24 +40,27 @@ def review(
 ) -> None:
     """Decide on what waits, with one key each; `?` explains the keys.
 
-    It first shows the candidates in _inbox/, then statements that were stored immediately and that you haven't accepted
-    yet. If another program changes such a note meanwhile, it is left alone, and you see an error. A dropped candidate
-    isn't proposed again; `mcp-memory restore ID` brings it back.
+    It first shows the candidates in _inbox/. If another program changes such a note meanwhile, it is left alone, and
+    you see an error. A dropped candidate isn't proposed again; `mcp-memory restore ID` brings it back.
 
     Then it shows notes that contradict each other, latest first. Until you decide, agents see the newer note with the
     older value. Keeping a note supersedes the whole other note. If that note contains more than the old value, edit the
     value instead; this settles the conflict, too. Notes that say the same are offered once: the fullest supersedes the
-    others. Finally, it shows proposals from DREAMS.md, uncertain claims, and notes that could go to _archive/.
+    others. Then it shows proposals from DREAMS.md, uncertain claims, and notes that could go to _archive/. Statements
+    that were stored immediately and that you haven't accepted yet come last, without a terminal only with --stored.
     `mcp-memory undo NOTE` undoes a decision.
 
     \b
     mcp-memory review                          with keys, on a terminal
     mcp-memory review --json                   what awaits review, for scripts
-    mcp-memory review --drop KABTV4
+    mcp-memory review --drop KABTV4 95W9WQ
     mcp-memory undo KABTV4                     undo your decision about it
     mcp-memory review --conflicts              only contradictions
     mcp-memory review --keep KABTV4
     mcp-memory review --both KABTV4 --with b7d3e468"""
+    if ids and bool(accept) == bool(drop):
+        raise InvalidInput("It isn't clear what to do with these ids.", hint="pass --accept or --drop before each list")
+    accept, drop = accept and accept + ids, drop and drop + ids
     on_candidates = bool(accept or drop)
     decisions = sum((on_candidates, keep is not None, both is not None))
     if decisions > 1 or (decisions and project) or (on_candidates and only_conflicts):
@@ -67,22 +75,26 @@ def review(
     elif on_candidates:
         _decide_each(cli, {"accept": accept, "drop": drop})
     else:
-        _review(cli, {"only": ["conflict"] if only_conflicts else None, "project": project})
+        only = ["conflict"] if only_conflicts else ["stored"] if only_stored else None
+        _review(cli, {"only": only, "project": project})
 
 
 def _review(cli: CommandContext, wanted: Mapping[str, Any]) -> None:
     found = cli.ask("waiting", **wanted)
-    items: list[dict[str, Any]] = found["waiting"]
+    items = sorted(found["waiting"], key=lambda item: item["what"] == "stored")
     for problem in found["problems"]:
         fail(problem, "the other items are listed; mcp-memory review tries again")
     if items and not cli.as_json and sys.stdin.isatty():
         review_with_keys(cli, items, wanted)
         return
-    hint = "to decide with keys, run this in a terminal; for scripts: mcp-memory review --help"
-    lines = [line for item in by_subject(items) for line in item_lines(item)]
-    report = {"conflicts": list(map(_as_conflict, items))} if wanted["only"] else {"waiting": items}
-    nothing = "no contradiction waits; mcp-memory review shows what else does" if wanted["only"] else "nothing waits"
-    cli.show(report, [*lines, hint] if items else [nothing])
+    shown = [item for item in items if wanted["only"] or item["what"] != "stored"]
+    lines = [line for item in by_subject(shown) for line in item_lines(item)]
+    is_conflict = wanted["only"] == ["conflict"]
+    nothing = "no contradiction waits; mcp-memory review shows what else does" if is_conflict else "nothing waits"
+    lines += ["", "mcp-memory review --accept ID ID … --drop ID …; on a terminal: by keys"] if shown else [nothing]
+    if stored := len(items) - len(shown):
+        lines.append(f"{counted(stored, 'note')} stored already: mcp-memory review --stored")
+    cli.show({"conflicts": list(map(_as_conflict, items))} if is_conflict else {"waiting": items}, lines)
 
 
 def _as_conflict(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,10 +14,9 @@ from mcp_memory.text.pluralize import counted
 Item = dict[str, Any]
 
 QUIT = frozenset("q\x03\x04\x1b")
-_FURTHER = "[s]kip [b]ack [?] help [q]uit"
+_FURTHER = "[s]kip [?] help [q]uit"
 _EXPLAINED = """\
 s  skip: it waits for the next review
-b  back: to the previous item, if you skipped or dropped it
 q  quit: the rest waits"""
 ONE_SUBJECT, LEAST_COMMON = 0.4, 2
 """The share of an item's words, and the fewest words, that another item about its subject has, too."""
@@ -35,25 +34,17 @@ _PAST = {
 def review_with_keys(cli: CommandContext, items: list[Item], wanted: Mapping[str, Any]) -> None:
     """Show one item after the other, and carry out the decisions. `wanted`: the arguments that listed the items."""
     items = by_subject([item for item in items if item["choices"]])
-    decided: dict[int, str] = {}
-    number = 0
-    while number < len(items):
+    for number, item in enumerate(items, 1):
         say()
-        beside = _note_beside(cli, items[number])
-        say_all(item_lines(items[number], f"{number + 1} of {len(items)}  "))
-        if beside and not items[number]["notes"]:
+        beside = _note_beside(cli, item)
+        say_all(item_lines(item, f"{number} of {len(items)}  "))
+        if beside and not item["notes"]:
             say_all([_note_line("nearest", beside)])
         try:
-            answer = _decide(cli, items[number], beside)
-            if answer == "quit":
+            if _is_quit(cli, item, beside):
                 break
-            if answer == "back":
-                number = _previous(cli, items, decided, number)
-                continue
-            decided[number] = answer
         except McpMemoryError as error:  # you can still review the others
             fail(error.message, error.hint)
-        number += 1
     left = cli.ask("waiting", **wanted)["waiting"]
     say(f"{counted(sum(bool(item['choices']) for item in left), 'item')} left")
 
@@ -84,7 +75,10 @@ def item_lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
     yield Heading(f"{before}{'  '.join(filter(None, head))}")
     yield from wrap(item["text"], "  ")
     path = "" if has_own_id else item["path"]
-    if facts := [*filter(None, [path, *_facts(item)]), *item["derived_from"]]:
+    places, session = item["derived_from"], item["session"]
+    if session:  # a transcript's name is that of its session, and the session's place is its byte
+        places = [f"session {session[:8]}", *(f"@{place.rpartition('@')[2]}" for place in places)]
+    if facts := [*filter(None, [path, *_facts(item)]), *places]:
         yield fit("from", ", ".join(facts), indent="  ")
     for note in item["notes"]:
         if "text" not in note:
@@ -114,23 +108,6 @@ def _facts(about: Mapping[str, Any]) -> list[str]:
     return [fact for fact in (time[:16].replace("T", " "), about["source"], about["project"]) if fact]
 
 
-def _previous(cli: CommandContext, items: list[Item], decided: Mapping[int, str], number: int) -> int:
-    """Return the number of the last item before this one that can be decided again: a skipped item, or a dropped note,
-    which comes back."""
-    for before in range(number - 1, -1, -1):
-        item, choice = items[before], decided.get(before, "skip")
-        is_note = item["what"] in {"candidate", "stored"}
-        if choice == "drop" and is_note:
-            cli.ask("restore", target=item["id"])
-            waiting = cli.ask("waiting", only=[item["what"]])["waiting"]
-            items[before] = next((one for one in waiting if one["id"] == item["id"]), item)
-        if choice == "skip" or (choice == "drop" and item["what"] in _WITH_OWN_ID):
-            return before
-        undo = f"; to take that back: mcp-memory undo {short_id(item['id'])}" if is_note else ""
-        say(f"{before + 1} is {_PAST[choice]} already{undo}")
-    return number
-
-
 def _note_beside(cli: CommandContext, item: Item) -> Mapping[str, Any] | None:
     """Return the note that a candidate may replace: a note that it contradicts, else the nearest note about its
     subject."""
@@ -144,18 +121,16 @@ def _note_beside(cli: CommandContext, item: Item) -> Mapping[str, Any] | None:
     return best if best and coverage(wanted, content_words(best["text"])) >= LEAST_NEAR else None
 
 
-def _decide(cli: CommandContext, item: Item, beside: Mapping[str, Any] | None) -> str:
-    """Ask for keys until one decides. Returns the name of the choice, `skip`, `back` or `quit`."""
+def _is_quit(cli: CommandContext, item: Item, beside: Mapping[str, Any] | None) -> bool:
+    """Ask for keys until one decides or skips; return whether you quit."""
     choices = {choice["key"]: choice for choice in item["choices"]}
     keys = f"{' '.join(choice['label'] for choice in item['choices'])} {_FURTHER}"
     changes: dict[str, str] = {}
     other: dict[str, str] | None = None
     while True:
         key = read_key(keys)
-        if key in QUIT:
-            return "quit"
-        if key in {"s", "b"}:
-            return "skip" if key == "s" else "back"
+        if key == "s" or key in QUIT:
+            return key != "s"
         if key == "?":
             say_all(wrap("\n".join([*(f"{one['key']}  {one['about']}" for one in item["choices"]), _EXPLAINED]), "  "))
         elif choice := choices.get(key):
@@ -174,17 +149,17 @@ def _decide(cli: CommandContext, item: Item, beside: Mapping[str, Any] | None) -
             if given is None:
                 continue
             try:
-                return _carry_out(cli, item, choice, {**changes, **given} if choice["name"] in _STORING else given)
+                _carry_out(cli, item, choice, {**changes, **given} if choice["name"] in _STORING else given)
+                return False
             except InvalidInput as error:  # such as an unknown kind
                 fail(error.message, error.hint)
                 changes.pop("kind", None)
 
 
-def _carry_out(cli: CommandContext, item: Item, choice: Mapping[str, Any], given: Mapping[str, str]) -> str:
+def _carry_out(cli: CommandContext, item: Item, choice: Mapping[str, Any], given: Mapping[str, str]) -> None:
     arguments: dict[str, Any] = {"note": choice["note"], "etag": item["etag"] or None, **given}
     answer = cli.ask("review", items=[item["id"]], choice=choice["name"], **arguments)
     say_all(decided_line(choice["name"], done) for done in answer["done"])
-    return str(choice["name"])
 
 
 def _ask_change(item: Item, name: str, changes: Mapping[str, str]) -> dict[str, str]:
