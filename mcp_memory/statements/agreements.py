@@ -103,6 +103,8 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
         if len(picked := by_name or by_number) != 1:
             continue
         statement = picked[0].strip(" ,;?.!")
+        if found["yours"].match(statement.lower()):
+            return None
         lead = found["lead"].match(statement.lower())
         statement = f"{said.text} {sentence.text}" if said.is_question else statement[lead.end() if lead else 0 :]
         quote = f"> Assistant: {said.text}\n> {sentence.text}"

@@ -26,6 +26,8 @@ def with_reversal(one: SpokenSentence, found: Candidate | None) -> Candidate | N
     if reverses is None or (found and (found.instead_of or found.voice is not Voice.SAID)):
         return found
     said = one.sentence.text
+    if found and reverses.named and not has_cue(reverses.now.lower(), "norm"):
+        found = replace(found, outright=False) if reverses.now else None
     made = found or Candidate.from_message(
         one.message, StatementKind.DECISION, as_sentence(said), IF_IT_REVERSES, False, said=said, voice=Voice.SAID
     )

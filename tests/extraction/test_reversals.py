@@ -29,6 +29,9 @@ TAKEN_BACK = [
         "Forget the rule about two reviews, one is enough from now on.",
         SUPERSEDED,
     ),
+    ("Branches are named feat/DF-1.", "forget the thing about branch names btw, Marek dropped it", SUPERSEDED),
+    ("Les rapports partent le mardi.", "oublie le truc sur les rapports du mardi", SUPERSEDED),
+    ("Las facturas salen siempre en papel.", "Olvida lo de las facturas.", SUPERSEDED),
     ("The nightly backup goes to the Hetzner box.", "Please forget the plan about the nightly backup.", SUPERSEDED),
     (
         "Feature flags live in LaunchDarkly.",
