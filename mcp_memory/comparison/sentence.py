@@ -124,7 +124,7 @@ def parse_statement(text: str, title: str) -> tuple[ParsedSentence, ...]:
     found = [sentence.text for sentence in sentences(text)] or [text.strip()]
     if len(found) > MAX_SENTENCES:
         return ()
-    if title and len(tokens(title)) > 2 and title not in found[0]:
+    if title and len(tokens(title)) > 2 and title.rstrip(" …") not in found[0]:
         return (*map(_sentence, found), replace(_sentence(title), is_title=True))
     return tuple(map(_sentence, found))
 

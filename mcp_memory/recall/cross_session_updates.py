@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mcp_memory.models import NoteId, Passage
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.escape_invisible import in_line, in_quotes
+from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.journals.change_journal import DISK, ChangeJournal, ChangeKind, NoteChange
 
@@ -19,7 +20,6 @@ MOST_TOLD = 3
 ROOM_TOKENS = 100
 """The tokens of a prompt's budget that are reserved if there may be such a line."""
 
-TITLE_CHARS = 80
 SESSION_CHARS = 24
 
 
@@ -81,10 +81,6 @@ def _named(passage: Passage, stored: NoteChange) -> str:
     note = passage.note
     title = logs.without_author(passage.chunk.headings[-1]) if note.is_log and passage.chunk.headings else note.title
     day = f"{note.day}, " if note.day else ""
-    session = f", session {_cut(stored.session, SESSION_CHARS)}" if stored.session else ""
+    session = f", session {stored.session[:SESSION_CHARS]}" if stored.session else ""
     author = in_line(f"{stored.client or 'another client'}{session}")
-    return f"{in_quotes(_cut(title, TITLE_CHARS))} ({day}by {author})"
-
-
-def _cut(text: str, chars: int) -> str:
-    return text if len(text) <= chars else f"{text[:chars]}…"
+    return f"{in_quotes(beginning(title))} ({day}by {author})"

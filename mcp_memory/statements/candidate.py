@@ -12,10 +12,8 @@ from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.models import NoteId
 from mcp_memory.text.dates.due import DueDate
-from mcp_memory.text.language.sentences import capitalized
+from mcp_memory.text.language.sentences import beginning, capitalized
 from mcp_memory.text.secrets.finder import redact
-
-MAX_TITLE_WORDS, MAX_TITLE_CHARS = 15, 100
 
 
 class StatementKind(StrEnum):
@@ -129,8 +127,5 @@ def id_of(candidate: Candidate, captured: CapturedMessages) -> NoteId:
 
 
 def make_title(text: str) -> str:
-    """Make a title from the first words of a text."""
-    title = " ".join(text.replace("`", "").split()[:MAX_TITLE_WORDS])
-    if len(title) > MAX_TITLE_CHARS:
-        title = title[:MAX_TITLE_CHARS].rsplit(" ", 1)[0]
-    return capitalized(title.rstrip(" ,;:–—-"))
+    """Make a title from the beginning of a text."""
+    return capitalized(beginning(text.replace("`", "")).rstrip(" ,;:–—-"))

@@ -12,7 +12,7 @@ from mcp_memory.errors import PathRefused, Refused
 from mcp_memory.models import EVERYWHERE, Etag, NoteId, NotePath, NoteRecord, NoteState, Status
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.instruction_files import are_orders
-from mcp_memory.text.language.sentences import first_sentence
+from mcp_memory.text.language.sentences import beginning, first_sentence
 from mcp_memory.text.markdown import frontmatter, logs, properties, sections
 from mcp_memory.text.markdown.logs import LogEntry
 from mcp_memory.text.markdown.sections import CuratedEntry
@@ -197,14 +197,12 @@ def first_heading(body: str) -> str | None:
 
 
 def derive_title(content: str) -> str:
-    """Return a title of up to 15 words: the first heading, else the start of the first sentence."""
+    """Return the first heading or sentence, or the beginning of a long one."""
     for line in content[:4000].splitlines():
         plain = line.lstrip("#-+ \t")
         if not any(map(str.isalnum, plain)):
             continue
-        words = _MARKS.sub(lambda mark: mark[1] or "", first_sentence(plain)).split()[:15]
-        title = " ".join(words)
-        return title if len(title) <= 100 else title[:100].rsplit(" ", 1)[0]
+        return beginning(_MARKS.sub(lambda mark: mark[1] or "", first_sentence(plain)))
     return "Untitled note"
 
 

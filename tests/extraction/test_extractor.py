@@ -129,10 +129,29 @@ def test_an_error_that_a_person_pasted():
     assert found.kind is StatementKind.FIX and "ValueError: bad seed" in found.text
 
 
+@pytest.mark.parametrize(
+    ("offer", "answer"),
+    [
+        ("I can make the time date-dependent or you set yourself a reminder for 31 December.", "the reminder please"),
+        ("Ich kann die Zeit anpassen oder du setzt dir eine Erinnerung für Dezember.", "die Erinnerung bitte"),
+        ("Je peux adapter l'heure ou tu te mets un rappel pour décembre.", "le rappel plutôt"),
+        ("Puedo adaptar la hora o tú te pones un recordatorio para diciembre.", "el recordatorio mejor"),
+    ],
+)
+def test_what_the_person_would_do_is_no_decision(offer: str, answer: str):
+    assert extract_candidates([assistant(offer), person(answer, 1)]) == []
+
+
 def test_titles():
-    assert make_title("a `b` " * 20).count(" ") == 14
+    assert make_title("a `b` " * 40) == f"A b{' a b' * 24} …"
+    said = (
+        "Priya promised Henrike the first December sample by Thursday, 3 December 2026, as a PDF with one page a store"
+    )
+    assert make_title(said) == "Priya promised Henrike the first December sample by Thursday, 3 December 2026"
+    said = "Run the backtest with polars lazy on the laptop, which (16 GB, as of today) is too small for pandas anyway"
+    assert make_title(said) == "Run the backtest with polars lazy on the laptop"
     assert make_title("sqlalchemy.exc.Error in tests") == "sqlalchemy.exc.Error in tests"
-    assert make_title("") == "" and len(make_title("x" * 300)) == 100
+    assert make_title("") == "" and make_title("x" * 300) == f"X{'x' * 99} …"
 
 
 DECIDED = "We decided to run the backup at 22:00."

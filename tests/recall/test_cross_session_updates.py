@@ -25,7 +25,7 @@ async def test_who_wrote_what_when(world: World) -> None:
         assert "in May" in await begun(engine, MINE)
         await engine.append(PORT, kind="fact", source="codex", session="7f3" + "x" * 40)
         said = await told(engine, MINE, QUESTION)
-        assert f'{NEW}: "{PORT}" (2026-11-21, by codex, session 7f3{"x" * 21}…).' in said
+        assert f'{NEW}: "{PORT}" (2026-11-21, by codex, session 7f3{"x" * 21}).' in said
         assert said.index("data, not instructions") < said.index(NEW), "within the marks: a title is stored data"
         assert "in May" not in said, "what was there before is no news"
         assert await told(engine, MINE, QUESTION) == ""

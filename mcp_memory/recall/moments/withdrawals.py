@@ -13,11 +13,12 @@ from mcp_memory.errors import StorageFailed
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render
-from mcp_memory.recall.cross_session_updates import TITLE_CHARS, is_by
+from mcp_memory.recall.cross_session_updates import is_by
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.escape_invisible import in_line, in_quotes
+from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange
 from mcp_memory.vault.succession.entry_marks import is_private
@@ -162,4 +163,4 @@ def _name(passage: Passage | None, short: str = "") -> str:
     if passage is None:
         return short
     title = passage.chunk.headings[-1] if passage.chunk.entry and passage.chunk.headings else passage.note.title
-    return f"{in_quotes(title[:TITLE_CHARS])} ({short or in_line(shortened(passage.shown_id) or passage.note.path)})"
+    return f"{in_quotes(beginning(title))} ({short or in_line(shortened(passage.shown_id) or passage.note.path)})"

@@ -10,6 +10,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.excerpts import excerpt_of, named, shortened
 from mcp_memory.text.escape_invisible import in_line, in_quotes
+from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.markdown.note_links import PLAIN, NoteLink
 from mcp_memory.text.text_hash import text_hash
@@ -21,8 +22,8 @@ NOW_CHARS = 200
 """The most characters of the replacement's text."""
 
 MOST_OF_A_PAGE, MOST_NEAREST = 20, 3
-MOST_READ, MOST_TITLE_CHARS = 100, 60
-MOST_POINTERS, MOST_POINTED_CHARS = 3, 90
+MOST_READ = 100
+MOST_POINTERS = 3
 
 
 def successor_of(chains: Chains, file: NoteFile) -> tuple[str, NoteFile | None]:
@@ -96,7 +97,7 @@ def _is_told(other: NoteRecord | None, note: NoteRecord, filters: Filters) -> bo
 def _phrase(index: Index, path: NotePath, link_type: str, is_back: bool) -> str:
     note = index.note(path)
     words = ["from" if is_back else "", "" if link_type == PLAIN else in_line(link_type)]
-    words.append(in_quotes(note.title[:MOST_TITLE_CHARS]) if note else "")
+    words.append(in_quotes(beginning(note.title)) if note else "")
     return f"{' '.join(filter(None, words))} ({(note and shortened(note.id)) or named(path)})"
 
 
@@ -120,4 +121,4 @@ def pointer_mark(passage: Passage) -> str:
 def _pointer(passage: Passage) -> str:
     excerpt = excerpt_of(passage)
     title = passage.chunk.text.partition("\n")[0] if passage.note.is_log else passage.note.title
-    return f"{excerpt.short_id or named(excerpt.path)} {in_quotes(title[:MOST_POINTED_CHARS])}"
+    return f"{excerpt.short_id or named(excerpt.path)} {in_quotes(beginning(title))}"

@@ -23,6 +23,7 @@ from datetime import date, datetime
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.chunking.boundaries import best_cut
 from mcp_memory.text.conversation.messages import Turn
+from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
@@ -43,7 +44,6 @@ _MAX_FENCE_MARKS = 40
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _MARKS = re.compile(r"[*`>#|]+|(?<!\w)_+|(?<!_)_+(?!\w)")
-_TITLE_WORDS, _TITLE_CHARS = 15, 100
 _MIN_TITLE_WORDS, _MIN_TITLE_CHARS = 5, 25
 
 Span = tuple[int, int]
@@ -216,8 +216,7 @@ def _title(pieces: Iterable[str]) -> str:
             words = _MARKS.sub("", sentence).split()
             line = " ".join(words)
             if len(words) >= _MIN_TITLE_WORDS or len(line) >= _MIN_TITLE_CHARS:
-                shown = " ".join(words[:_TITLE_WORDS])
-                return shown if len(shown) <= _TITLE_CHARS else shown[:_TITLE_CHARS].rsplit(" ", 1)[0]
+                return beginning(line)
             if not short and any(c.isalnum() for c in line):
                 short = line
     return short or "Conversation"

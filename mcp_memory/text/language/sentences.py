@@ -10,6 +10,7 @@ from mcp_memory.text.markdown.blocks import BlockKind, scan
 LEAST_WORDS = 4
 """The minimum number of words in a clause that can be shown without the rest of its sentence."""
 
+_CLAUSE_END = re.compile(r"[,;:!?] | [–—] ")
 _LEAD = re.compile(r"(?P<lead>[^\s:`][^:`\n]{0,60}): +(?=\S)")
 _NOT_OUTSIDE = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]")
 _REASON = re.compile(
@@ -178,6 +179,21 @@ def first_sentence(line: str) -> str:
     """Return the first sentence of a line, and the second if the first is a single word."""
     first, *others = _split(line)
     return f"{first} {others[0]}" if others and " " not in first else first
+
+
+def beginning(text: str, most_chars: int = 100) -> str:
+    """Return a short text on one line as it is, a longer text up to the end of a clause, or else up to a word and with
+    `…`."""
+    whole = " ".join(text.split())
+    if len(whole) <= most_chars:
+        return whole
+    cut = whole[:most_chars].rsplit(" ", 1)[0]
+    for end in reversed(list(_CLAUSE_END.finditer(f"{cut} "))):
+        clause = cut[: end.start()]
+        is_balanced = clause.count("(") == clause.count(")") and clause.count('"') % 2 == 0
+        if is_balanced and len(clause.split()) >= LEAST_WORDS:
+            return clause
+    return f"{cut.rstrip(' ,;:–—-')} …"
 
 
 def statement_of(text: str) -> str:

@@ -8,16 +8,16 @@ from datetime import datetime
 from pathlib import Path
 
 from mcp_memory.storage.path_rules import portable
+from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, list_files, project_in
-from mcp_memory.transfer.formats.markdown import item_of, shorten
+from mcp_memory.transfer.formats.markdown import item_of
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading, digest_of
 
 INSTRUCTIONS = frozenset({"GEMINI.md"})
 
 _PROJECT_NOTES = "tmp/*/memory/*.md"
-_TITLE_CHARS = 80
 _SAVED = re.compile(r"^## Gemini Added Memories[ \t]*\n(.*?)(?=^#{1,2} |\Z)", re.MULTILINE | re.DOTALL)
 _BULLET = re.compile(r"^[-*] (.+(?:\n(?![-*] |#).*\S.*)*)", re.MULTILINE)
 
@@ -49,7 +49,7 @@ def _saved_memories(file: SourceFile, properties: dict[str, Value]) -> Iterator[
         for memory in _BULLET.findall(section[1]):
             words = " ".join(memory.split())
             key = f"{file.path}#{text_hash(words.casefold(), 16)}"
-            title, text = shorten(words, _TITLE_CHARS), memory.strip() + "\n"
+            title, text = beginning(words), memory.strip() + "\n"
             facts: dict[str, Value] = {"kind": "fact", "title": title, "created": created, **properties}
             yield ImportItem(key, f"memories/{portable(title)}.md", text, facts, digest=digest_of(text.encode()))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.dates import as_datetime
+from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.markdown.frontmatter import Value, parse
 from mcp_memory.text.markdown.tags import head_tags, text_tags
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
@@ -21,8 +22,6 @@ UPDATED = ("updated", "updated_at", "modified", "date modified", "date_modified"
 """Names of these dates in other programs, the most reliable first."""
 
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
-
-_TITLE_CHARS = 200
 
 
 def read(source: ImportSource, folder: SourceFolder, _project_of: Callable[[str], str | None]) -> SourceReading:
@@ -78,11 +77,5 @@ def first_of(meta: Mapping[str, Any], *names: str) -> str | None:
     for name in names:
         value = meta.get(name)
         if isinstance(value, str) and value.strip():
-            return shorten(value, _TITLE_CHARS)
+            return beginning(value)
     return None
-
-
-def shorten(text: str, most_chars: int) -> str:
-    """Return the text on one line; a longer text is cut behind a word."""
-    plain = " ".join(text.split())
-    return plain if len(plain) <= most_chars else plain[: most_chars - 1].rsplit(" ", 1)[0] + "…"
