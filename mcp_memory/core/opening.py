@@ -43,7 +43,6 @@ from mcp_memory.recall.moments.own_words import OwnWords
 from mcp_memory.recall.moments.shown_notes import ShownNotes
 from mcp_memory.recall.moments.withdrawals import MOST_BYTES as TOLD_BYTES
 from mcp_memory.recall.moments.withdrawals import Withdrawals
-from mcp_memory.recall.remarks.announcements import Announcements
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runs.journal import RunJournal
 from mcp_memory.runs.journaled_runs import JournaledRuns
@@ -140,7 +139,7 @@ def _recall_ports(
     updates, seen = CrossSessionUpdates(vault.changes), SeenPassages(config.state / "given")
     briefer = Briefer(
         answerer, index, search.model, seen, updates, config.recall, filters, indexing.freshness, log, withdrawals,
-        off_record, Announcements(config.recall.private_marks), OwnWords(transcripts, clock), ShownNotes(uses),
+        off_record, OwnWords(transcripts, clock), ShownNotes(uses),
     )  # fmt: skip
     advisor = ActionAdvisor(briefer, indexing.conflicts)
     return RecallPorts(answerer, briefer, advisor, withdrawals, log, uses)

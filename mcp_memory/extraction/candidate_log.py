@@ -94,10 +94,11 @@ class Digest:
     _index: Index
     _log: CandidateLog
     _clock: Callable[[], datetime]
+    _private: PrivateMarks
 
     def announcements(self, project: str | None) -> list[NoteRecord]:
         """Return the unannounced notes that a session of this project may see, the newest first."""
-        filters = Filters(project=project, now=self._clock(), private=PrivateMarks())
+        filters = Filters(project=project, now=self._clock(), private=self._private)
         fresh = reversed(self._log.with_outcomes([CandidateOutcome.ACTIVE]))
         return [note for one in fresh for note in self._index.note_by_id(one.id) if filters.admits(note)]
 

@@ -51,7 +51,7 @@ def build(core: Core) -> Feature:
     candidates = CandidateLog(core.config.state / "candidates.jsonl")
     session_notes = SessionNotes(core, candidates)
     ingest = CandidateIngest(core, candidates, session_notes)
-    core.recall.briefer.announcements.announcers.append(Digest(core.index, candidates, core.clock))
+    core.recall.briefer.announcers.append(Digest(core.index, candidates, core.clock, core.config.recall.private_marks))
     if config.automatic:
         core.background.capture.service.listeners.append(ingest.ingest)
 

@@ -6,7 +6,7 @@ the parts of one class."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import anyio
@@ -26,7 +26,7 @@ from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.own_words import OwnWords
 from mcp_memory.recall.moments.shown_notes import ShownNotes
 from mcp_memory.recall.moments.withdrawals import Withdrawals
-from mcp_memory.recall.remarks.announcements import Announcements, announcement
+from mcp_memory.recall.remarks.announcements import Announcer, announcement
 from mcp_memory.recall.remarks.note_remarks import MOST_POINTERS, pointer_line, pointer_mark
 from mcp_memory.recall.reminders import (
     AHEAD,
@@ -87,9 +87,9 @@ class Briefer:
     log: BriefingLog
     withdrawals: Withdrawals
     off_record: OffRecordSessions
-    announcements: Announcements
     own_words: OwnWords
     shown_notes: ShownNotes
+    announcers: list[Announcer] = field(default_factory=list[Announcer])
 
     async def start(
         self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False, for_person: bool = False
@@ -109,7 +109,11 @@ class Briefer:
             may_tell = replace(wanted, private=self.config.private_marks)
             among = self.answerer.vault, self.index, may_tell
             last = await _look(where_left_off, *among, session, what="looking at the last session") if left_off else ""
-            news = await _look(self.announcements.waiting, wanted.project, what="looking for news")
+            news = [
+                note
+                for announcer in self.announcers
+                for note in await _look(announcer.announcements, wanted.project, what="looking for news")
+            ]
             told, stored = ("", announcement(news)) if for_person else (announcement(news), "")
             lines = list(filter(None, [last, told]))
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
@@ -128,7 +132,8 @@ class Briefer:
         # after the deadline, so that an answer that comes too late hasn't announced anything; an agent that asks
         # outside of its hooks doesn't tell its person
         if named and current_caller().is_person:
-            await _look(self.announcements.mark, named, what="noting the news")
+            for announcer in self.announcers:
+                await _look(announcer.mark_announced, named, what="noting the news")
         return replace(briefing, stored=stored)
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
@@ -259,7 +264,7 @@ class Briefer:
             if longer is not recalled.assembly:
                 recalled = replace(recalled, assembly=longer)
                 heard.append(one)
-        marks = [mark for one in heard for mark in one.marks]
+        marks = [mark for one in heard for mark in one.marks if mark]
         if marks:
             await _look(self.seen.add, session, marks, what="noting what was shown")
         return recalled, [note for one in heard for note in one.notes]
@@ -288,9 +293,12 @@ class Briefer:
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing(degraded=recalled.degraded)
         marks = [*map(mark_of, passages), *map(pointer_mark, pointed)]
-        given = (*recalled.passages, *recalled.unsure) or passages
+        notes, given = tuple(notes), [*((*recalled.passages, *recalled.unsure) or passages)]
 
         def record() -> None:
+            known = {one.shown_id for one in given}
+            lines = filter(None, (self._note(name) for name in notes if name not in known))
+            given.extend(passage for note in lines for passage in self.index.passages(note.path)[:1])
             self.seen.add(session, marks)
             self.withdrawals.add(session, passages)
             shown = [*recalled.unsure, *(recalled.passages or passages)]
@@ -301,7 +309,7 @@ class Briefer:
 
         await _look(record, what="noting what was shown")
         recalled = replace(recalled, frame=replace(recalled.frame, as_of=None))
-        return Briefing(recalled.text, tuple(notes), recalled.degraded)
+        return Briefing(recalled.text, notes, recalled.degraded)
 
     def _quoted(self, recalled: RecalledText) -> tuple[list[Passage], list[NoteId]]:
         """Return the passages that the excerpts contain or state in a line, and the notes of the excerpts."""

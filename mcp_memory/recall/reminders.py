@@ -10,10 +10,11 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
 from mcp_memory.recall.moments import WORDS
 from mcp_memory.recall.moments.follow_ups import asks
+from mcp_memory.recall.seen_passages import mark_of
 from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.text.dates.due import DueDate, due_from
 from mcp_memory.text.escape_invisible import in_line, in_quotes
-from mcp_memory.text.language.sentences import quick_sentences
+from mcp_memory.text.language.sentences import beginning, quick_sentences, statement_of
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.ownership import is_persons
@@ -21,7 +22,7 @@ from mcp_memory.vault.ownership import is_persons
 MOST_TOLD, MOST_NAMED = 6, 3
 """The most lines of one answer, and the most titles of overdue commitments in one line; `mcp-memory due` has all."""
 
-TITLE_CHARS, ID_CHARS = 100, 6
+TEXT_CHARS, ID_CHARS = 200, 6
 
 MOST_ASKED_WORDS = 20
 """The most words of a question about what is due; a longer sentence tells something."""
@@ -54,6 +55,10 @@ class Commitment:
     note: NoteRecord
     due: DueDate
     stage: Stage
+    text: str
+    """What is to be done."""
+    mark: str
+    """The mark of the passage with the text."""
     remark: str = ""
     """The correction that waits for review, in a remark."""
 
@@ -87,7 +92,7 @@ def commitments(
     wanted = replace(wanted, states=states, due=True, foreign=False, now=None if done else wanted.now)
     local = now.astimezone(zone)
     found = [
-        Commitment(note, due, Stage.DONE if done else _stage(due, local), remark_on(note.id))
+        Commitment(note, due, Stage.DONE if done else _stage(due, local), *_text_of(note, index), remark_on(note.id))
         for note in index.notes(wanted)
         if (due := due_from(note.meta["due"], zone)) and (not done or "done_at" in note.meta)
     ]
@@ -110,7 +115,7 @@ def reminders(
     order = list(Stage)
     new.sort(key=lambda one: order.index(one.stage))
     overdue = [one for one in new if one.stage is Stage.OVERDUE]
-    lines = [Reminder(_line(one), (one.note.id,), (_mark(one),)) for one in new if one.stage is not Stage.OVERDUE]
+    lines = [_reminder(_line(one), one) for one in new if one.stage is not Stage.OVERDUE]
     if overdue:
         named = ", ".join(f"{_title(one)} (since {one.due.day})" for one in overdue[-MOST_NAMED:])
         more = f" and {len(overdue) - MOST_NAMED} more" if len(overdue) > MOST_NAMED else ""
@@ -134,8 +139,8 @@ def question_about_due(prompt: str) -> str | None:
 def asked_about(found: Sequence[Commitment], question: str) -> list[Reminder]:
     """Return a line for each commitment that shares a word with the question, such as a name, or else for all."""
     asked = content_words(question)
-    named = [one for one in found if asked & content_words(one.note.title)]
-    return [Reminder(due_line(one), (one.note.id,), (_mark(one),)) for one in named or found][:MOST_TOLD]
+    named = [one for one in found if asked & content_words(one.text)]
+    return [_reminder(due_line(one), one) for one in named or found][:MOST_TOLD]
 
 
 def due_line(one: Commitment) -> str:
@@ -154,6 +159,10 @@ def _stage(due: DueDate, now: datetime) -> Stage:
     return Stage.NOW if due.at and due.at <= now.time() else Stage.TODAY
 
 
+def _reminder(line: str, one: Commitment) -> Reminder:
+    return Reminder(line, (one.note.id,), (_mark(one), one.mark))
+
+
 def _line(one: Commitment) -> str:
     if one.stage is Stage.ASKED:
         return f"Was due yesterday, ask whether it is done: {_title(one)}; if so, memory_forget(id, done=true)"
@@ -162,10 +171,21 @@ def _line(one: Commitment) -> str:
 
 
 def _title(one: Commitment) -> str:
-    title = f"{in_quotes(one.note.title[:TITLE_CHARS])} [{one.note.id[-ID_CHARS:]}]"
+    title = f"{in_quotes(one.text)} [{one.note.id[-ID_CHARS:]}]"
     if not is_persons(one.note):
         title += f" (noted by {in_line(str(one.note.source))})"
     return f"{title} ({one.remark})" if one.remark else title
+
+
+def _text_of(note: NoteRecord, index: Index) -> tuple[str, str]:
+    """Return the note's statement, or its title if that says something else, and the mark of a passage that the text
+    repeats."""
+    for passage in index.passages(note.path)[:1]:
+        whole = statement_of(passage.chunk.text)
+        if whole.replace("`", "").casefold().startswith(note.title.rstrip(" …").casefold()):
+            text = beginning(whole, TEXT_CHARS)
+            return text, mark_of(passage) if text == whole else ""
+    return note.title, ""
 
 
 def _mark(one: Commitment) -> str:

@@ -38,7 +38,6 @@ _has = partial(has_cue, *_CUES)
 
 _NO_WORDS = re.compile(r"\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*|(?<!\S)-\S+")
 """Matches what two runs of a command may differ in: folder, variables, options, and the output's place."""
-_STEP_END = re.compile(r"&&|\n")
 _PATH = re.compile(r"[/.:]")
 _COMMAND = re.compile(r"`(.*)` fails: ")
 
@@ -197,7 +196,7 @@ def _is_again(message: TranscriptMessage, before: TranscriptMessage) -> bool:
     is_again = (bool(words) and {*words} <= {*old} and only_paths) or words[1:] == old[1:] != []
     has_more = {*old} <= {*words} and not _has("checks", " ".join(old))
     # the outcome is that of the command after the last semicolon
-    is_step = old in map(_words, _STEP_END.split(_given(message).rpartition(";")[2]))
+    is_step = old in map(_words, _given(message).rpartition(";")[2].split("&&"))
     return before.failed and not message.failed and (is_again or has_more or is_step)
 
 

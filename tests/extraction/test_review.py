@@ -85,6 +85,15 @@ async def test_what_was_stored_is_announced_once_with_the_undo(world: World, for
         assert (await engine.brief("fifth", for_person=for_person)).stored == "", "a restart repeats nothing"
 
 
+async def test_an_announcement_names_what_was_replaced(world: World):
+    async with world.engine() as engine:
+        old = await engine.append("The order cutoff is 18:00.", kind="decision")
+        world.later(days=2)
+        said = "We moved the order cutoff from 18:00 to 17:30."
+        await take(engine, [person(said, at=world.now)])
+        assert f", in place of {old.id[-6:]}]" in (await engine.brief("next", for_person=True)).stored
+
+
 async def test_an_announcement_names_three_notes_and_counts_the_others(world: World):
     async with world.engine() as engine:
         for minute, tool in enumerate(("uv", "Vault", "Jenkins", "Postgres", "Terraform")):

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.reminders import TOLD, Commitment, Stage, commitments, reminders
 from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.text.dates.due import due_from
@@ -37,6 +37,23 @@ async def test_a_commitment_is_told_the_day_before_on_its_day_and_after_it(world
         world.later(days=1)
         assert 'Overdue, see mcp-memory due: "Send Petra the list.' in await begun(engine, "d")
         assert "Petra" not in await told(engine, "e", "shall we?"), "only a start tells of what is long overdue"
+
+
+async def test_a_long_commitment_is_told_whole_and_its_note_is_not_told_again(world: World) -> None:
+    whole = "Check the sample of the forecast with the new stores, at eight in the morning, before it goes to Henrike."
+    async with world.engine() as engine:
+        await engine.append(f"{whole}\n\n> I check the sample", kind="commitment", due="2026-11-21")
+        await engine.append(
+            "Forecast samples never go out without a check, since stores complained.", kind="preference"
+        )
+        start = await begun(engine, "s")
+        assert f'"{whole}"' in start and "without a check" in start
+        assert "Henrike" not in await told(engine, "s", "when does the sample of the forecast go to Henrike?")
+        assert f"{whole}" in await told(engine, "t", "what is due today?")
+        (given,) = (await engine.perform("why", {"session": "s"}))["given"]
+        assert [passage["path"].split("/")[1] for passage in given["passages"]] == ["preference", "commitment"]
+        (listed,) = (await engine.perform("due", {}))["commitments"]
+        assert listed["title"] == whole
 
 
 async def test_at_its_hour_a_prompt_tells_it_and_after_a_sleep_the_next_one_does(world: World) -> None:
@@ -130,6 +147,9 @@ class _Index:
             for due in self.dues
         ]
 
+    def passages(self, _: NotePath) -> list[Passage]:
+        return []
+
 
 @pytest.mark.parametrize("due", ["2026-10-25", "2026-10-25T02:30:00+01:00", "2026-03-29T02:30:00+01:00", "2026-03-29"])
 def test_on_the_day_on_which_clocks_change_each_stage_is_told_once(due: str) -> None:
@@ -180,6 +200,10 @@ def test_a_question_about_something_asks_for_more_than_commitments(question: str
     ("prompt", "due"),
     [
         ("Lovely. Before I go: what have I got due next month?", "list domain"),
+        ("hi, what's still open for me here?", "list domain"),
+        ("Was ist bei mir noch offen?", "list domain"),
+        ("qu'est-ce qui me reste à faire ?", "list domain"),
+        ("¿Qué queda por hacer?", "list domain"),
         ("what did i promise petra's team and for when", "list"),
         ("Gut. Was habe ich Petra eigentlich zugesagt?", "list"),
         ("was muss ich diese Woche noch erledigen, ich glaub ich vergess was", "list domain"),

@@ -92,7 +92,7 @@ class DreamSources:
             if len(use.used_days) < MIN_DAYS or not self._applies(note):
                 continue
             lines = self._vault.read(note.path).body.splitlines()
-            text = " ".join(" ".join(line for line in lines if not line.startswith((">", "#"))).split())
+            text = " ".join(word for line in lines if not line.startswith((">", "#")) for word in line.split())
             text = f"{note.project}: {text}" if note.project and note.kind != "preference" else text
             if len(text) <= MOST_CHARS and not self.is_known(text, said):
                 said.append(text)

@@ -162,7 +162,8 @@ async def due(core: Core, request: DueRequest) -> Payload:
     found = await in_thread(look, deadline_s=LOOK_DEADLINE_S, what="looking for commitments")
     listed = [
         {
-            **{name: getattr(one.note, name) for name in ("id", "path", "title", "project", "source", "session")},
+            **{name: getattr(one.note, name) for name in ("id", "path", "project", "source", "session")},
+            "title": one.text,
             "due": one.note.meta["due"], "when": one.when, "stage": one.stage, "done_at": one.note.meta.get("done_at"),
         }
         for one in found

@@ -190,8 +190,7 @@ def beginning(text: str, most_chars: int = 100) -> str:
     cut = whole[:most_chars].rsplit(" ", 1)[0]
     for end in reversed(list(_CLAUSE_END.finditer(f"{cut} "))):
         clause = cut[: end.start()]
-        is_balanced = clause.count("(") == clause.count(")") and clause.count('"') % 2 == 0
-        if is_balanced and len(clause.split()) >= LEAST_WORDS:
+        if clause.count("(") == clause.count(")") and len(clause.split()) >= LEAST_WORDS:
             return clause
     return f"{cut.rstrip(' ,;:–—-')} …"
 
