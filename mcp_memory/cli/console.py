@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
@@ -34,6 +34,8 @@ _COMMANDS = {
 _TOOL = re.compile("|".join(map(re.escape, _COMMANDS)))
 _OURS = re.compile(r"Left out for |The whole page|What was said|Nothing is stored|Note: ")
 
+Facts = Mapping[str, Any]
+"""A JSON object that the engine answers or is asked."""
 
 NOT_DONE = 5
 """The exit code of a command that nobody could confirm."""

@@ -3,14 +3,13 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Heading
+from mcp_memory.cli.console import Facts, Heading
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.hooks import hook_log
 from mcp_memory.hooks.hook_report import LATE, LIMITED, HooksReport, report
@@ -84,11 +83,11 @@ def hooks(cli: CommandContext, sessions: int) -> None:
     files = [hook_log.fallback_file(os.environ), str(cli.settings.state.hooks)]
     found = report((line for file in files for line in hook_log.read_lines(file)), sessions)
     ids = list(dict.fromkeys(note for session in found.sessions for note in session.notes))
-    notes: dict[str, Any] = cli.ask("titles", ids=ids)["notes"] if ids else {}
+    notes: Facts = cli.ask("titles", ids=ids)["notes"] if ids else {}
     cli.show({**asdict(found), "titles": notes}, _lines(found, notes))
 
 
-def _lines(found: HooksReport, notes: Mapping[str, Any]) -> Iterator[str]:
+def _lines(found: HooksReport, notes: Facts) -> Iterator[str]:
     for session in found.sessions:
         yield Heading(f"{session.client} {session.session}  (last {session.last})")
         outcomes = f"{session.given} gave something, {session.silent} nothing, {session.failed} failed"

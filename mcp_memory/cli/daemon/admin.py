@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from typing import Any
 
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag, located
-from mcp_memory.cli.console import Remark, local_minute, say, table
+from mcp_memory.cli.console import Facts, Remark, local_minute, say, table
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import InvalidInput
@@ -47,7 +46,7 @@ def jobs(cli: CommandContext, action: str, name: str | None, limit: int) -> None
         raise click.exceptions.Exit(1)
 
 
-def _table(jobs: list[dict[str, Any]]) -> Iterator[str]:
+def _table(jobs: list[Facts]) -> Iterator[str]:
     rows = [["job", "when", "last run", "next", "result"]]
     for job in jobs:
         coming = "running" if job["running"] else "paused" if job["paused"] else "off" if job["off"] else None
@@ -60,7 +59,7 @@ def _table(jobs: list[dict[str, Any]]) -> Iterator[str]:
         yield Remark(f"{job['name']:<{width}}  {job['about']}{f' ({why})' if (why := job['off']) else ''}")
 
 
-def _run_lines(run: dict[str, Any]) -> Iterator[str]:
+def _run_lines(run: Facts) -> Iterator[str]:
     said = f"failed: {run['error']}" if run["error"] else run["about"]
     yield f"{local_minute(run['began'])}  {run['job']}: {said}"
     facts = [f"because: {run['why']}", *(f"{name} {value:g}" for name, value in run["figures"].items())]

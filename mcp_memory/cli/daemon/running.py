@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mcp_memory import __version__
 from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.command_context import CommandContext, command_options, located, port
-from mcp_memory.cli.console import Remark, local_minute, print_status, progress_bar, say, short_path
+from mcp_memory.cli.console import Facts, Remark, local_minute, print_status, progress_bar, say, short_path
 from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import HeldLock
@@ -61,7 +60,7 @@ def restart(cli: CommandContext) -> None:
     \b
     mcp-memory restart"""
     address, is_again = restart_daemon(cli.settings)
-    status = start_daemon(cli.settings)[2] if cli.as_json else {}
+    status: Facts = start_daemon(cli.settings)[2] if cli.as_json else {}
     facts = {"restarted": is_again, **_facts(address, status)}
     cli.show(facts, [f"{'restarted' if is_again else 'started'}: pid {address.pid} at {address.place}"])
 
@@ -151,11 +150,11 @@ def serve(cli: CommandContext, host: str | None, port: int | None, uds: str | No
     say(address.place)
 
 
-def _facts(address: Address, status: dict[str, Any]) -> dict[str, Any]:
+def _facts(address: Address, status: Facts) -> Facts:
     return {"url": address.url, "uds": address.uds or None, "pid": address.pid, "version": address.version, **status}
 
 
-def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, started: bool) -> Iterator[str]:
+def _summarize(settings: Settings, address: Address, status: Facts, *, started: bool) -> Iterator[str]:
     """Yield three lines when all is well: the address, the content of the vault, the next step."""
     from mcp_memory.cli.clients.installing import connected_clients
 
@@ -172,7 +171,7 @@ def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, 
         yield f"next, connect your agents: {typed_command(settings, 'setup')}"
 
 
-def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
+def _describe(address: Address, status: Facts) -> Iterator[str]:
     swept_s, took_s, git = status["last_sweep_s"], status["sweep_took_s"], status.get("git")
     reader = status.get("reader")
     clients = [f"{client} ({local_minute(when)})" for client, when in status["clients"].items()]
@@ -200,25 +199,25 @@ def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
     yield from (f"  {name:<{width}}  {value}" for name, value in rows.items() if value)
 
 
-def _reader(reader: dict[str, Any]) -> str:
+def _reader(reader: Facts) -> str:
     today = f"today {reader['calls']:,} of {reader['calls_a_day']:,} calls, "
     tokens = f"{reader['tokens']:,} of {reader['tokens_a_day']:,} tokens"
     failed = f"; failed: {reader['problem']} (mcp-memory doctor)" if reader["problem"] else ""
     return f"{reader['name']}, {today}{tokens}{failed}"
 
 
-def _count_done(work: dict[str, Any]) -> str:
+def _count_done(work: Facts) -> str:
     done, total = work["progress"]
     return f"{work['phase']}, {done} of {total}" if total else f"{work['phase']}"
 
 
-def _commits(commits: dict[str, Any]) -> str:
+def _commits(commits: Facts) -> str:
     if commits["waiting"]:
         return f"{counted(commits['waiting'], 'file')} not committed yet: {commits['why'] or 'in a moment'}"
     return f"everything is committed{', most recently ' + commits['last'][:10] if commits['last'] else ''}"
 
 
-def _capture(capture: dict[str, Any]) -> str:
+def _capture(capture: Facts) -> str:
     if not capture["enabled"]:
         return "not captured (capture.enabled is off)"
     last = f"last captured {local_minute(capture['last'])}" if capture["last"] else "nothing captured yet"
@@ -226,14 +225,14 @@ def _capture(capture: dict[str, Any]) -> str:
     return f"{last}, {capture['following']} followed{unread if capture['problems'] else ''}"
 
 
-def _next_job(job: dict[str, Any] | None) -> str:
+def _next_job(job: Facts | None) -> str:
     if job is None or job["running"]:
         return f"{job['name']}, which runs now" if job else "none until something changes"
     moment = datetime.fromisoformat(job["next"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     return f"{job['name']} at {moment}; for all: mcp-memory jobs"
 
 
-def _compaction(compaction: dict[str, Any]) -> str:
+def _compaction(compaction: Facts) -> str:
     """Describe the compaction: its progress or why it is idle, when it looks again, and its last run."""
     state = _count_done(compaction) if compaction["why_idle"] is None else compaction["why_idle"]
     if compaction["next_s"] is not None:
@@ -243,15 +242,13 @@ def _compaction(compaction: dict[str, Any]) -> str:
     return state
 
 
-def start_daemon(
-    settings: Settings, arguments: Sequence[str] = ()
-) -> tuple[launch.DaemonConnection, bool, dict[str, Any]]:
+def start_daemon(settings: Settings, arguments: Sequence[str] = ()) -> tuple[launch.DaemonConnection, bool, Facts]:
     """Start the vault's daemon if needed. Return it, whether it was started now, and its status once all notes are
     indexed. `arguments` are passed on to `serve`. Raises what `launch` and `wait_ready` raise."""
     printed: set[str] = set()
     with progress_bar("starting the daemon") as update:
 
-        def show(status: dict[str, Any]) -> None:
+        def show(status: Facts) -> None:
             phase, done, total = _measure(status)
             if update:
                 update(description=phase, completed=done, total=total)
@@ -270,7 +267,7 @@ def start_daemon(
 _PHASES = {"reading": "reading notes", "building": "building the index", "embedding": "embedding passages"}
 
 
-def _measure(status: dict[str, Any]) -> tuple[str, int, int | None]:
+def _measure(status: Facts) -> tuple[str, int, int | None]:
     """Return the current phase, the number that is done, and the total; None if the total is unknown."""
     phase, (done, total) = str(status["phase"]), status["progress"]
     if phase == "embedding" or (phase == "idle" and status["pending"]):

@@ -1,7 +1,7 @@
 """Commands that show what happened to notes, and take it back: changes, undo."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -9,7 +9,7 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import NOT_DONE, Heading, Remark, confirm, fit, local_minute, short_id, wrap
+from mcp_memory.cli.console import NOT_DONE, Facts, Heading, Remark, confirm, fit, local_minute, short_id, wrap
 from mcp_memory.cli.notes.note_choice import with_note
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import compaction_s
@@ -78,7 +78,7 @@ def changes(cli: CommandContext, note: tuple[str, ...], at: str | None, **wanted
     cli.show(answer, [*_lines(answer), *commits])
 
 
-def _note_history(cli: CommandContext, target: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def _note_history(cli: CommandContext, target: str, wanted: Facts) -> Facts:
     """Return a note's changes and its commits. Raises NotFound for a note of which neither knows anything."""
     answer = cli.ask("changes", target=target, **wanted)
     try:
@@ -139,7 +139,7 @@ def _last_change(cli: CommandContext) -> str:
     raise NotFound("no change is left to undo", hint="mcp-memory changes lists what happened")
 
 
-def _result(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _result(steps: Sequence[Facts]) -> Iterator[str]:
     reports = [step["report"] for step in steps if "report" in step]
     changes = [step for step in steps if not step["why"] and "report" not in step]
     for step in changes[:_MOST_NAMED]:
@@ -153,8 +153,8 @@ def _result(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield Remark("the daemon files nothing on its own until you run: mcp-memory topics compact")
 
 
-def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    found: Sequence[Mapping[str, Any]] = answer["changes"]
+def _lines(answer: Facts) -> Iterator[str]:
+    found: Sequence[Facts] = answer["changes"]
     for day, of_day in groupby(found, lambda change: change["at"][:10]):
         yield Heading(day)
         for _, group in groupby(
@@ -175,7 +175,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield Remark(f"recorded since {local_minute(answer['since'])}")
 
 
-def _line(change: Mapping[str, Any]) -> str:
+def _line(change: Facts) -> str:
     what = f"{change['kind']} (undone)" if change["undone"] else change["kind"]
     undoes = f"  undoes {change['undoes']}" if change["undoes"] else ""
     by = f" by {short_id(change['other'])}" if change["kind"] == "superseded" else ""
@@ -185,27 +185,27 @@ def _line(change: Mapping[str, Any]) -> str:
     return fit(f"{change['at'][11:16]}  {what:<10}", about, f"{_author(change)}{undoes}  {change['id']}")
 
 
-def _named(change: Mapping[str, Any]) -> str:
+def _named(change: Facts) -> str:
     if change["count"]:
         return counted(change["count"], "file")
     where = change["target"] if change["entry"] else change["path"]
     return f"{change['title']}  ({where})" if change["title"] else where
 
 
-def _author(change: Mapping[str, Any]) -> str:
+def _author(change: Facts) -> str:
     client = {PERSON: "you", "disk": "by hand"}.get(change["client"], change["client"] or "mcp-memory")
     return f"{client}, session {change['session'].rpartition('/')[2][:8]}" if change["session"] else client
 
 
-def _commit_line(event: Mapping[str, Any]) -> str:
+def _commit_line(event: Facts) -> str:
     path = f"{event['before']} → {event['path']}" if event["before"] else event["path"]
     when = f"{local_minute(event['when'])}  {event['commit'][:10]}  {event['who']}  {event['message']}"
     return f"{when}\n  {event['change']}  {path}"
 
 
-def _preview(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _preview(steps: Sequence[Facts]) -> Iterator[str]:
     """Describe the outcome for each note. If several of its changes can be undone, the earliest decides."""
-    changes_of: dict[str, list[Mapping[str, Any]]] = {}
+    changes_of: dict[str, list[Facts]] = {}
     for step in steps:
         changes_of.setdefault(step["target"] if step["action"] else step["id"], []).append(step)
     for changes in changes_of.values():

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Heading, fit, short_id
+from mcp_memory.cli.console import Facts, Heading, fit, short_id
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, note_words, with_note
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 
@@ -48,7 +48,7 @@ def show(cli: CommandContext, note: str, history: bool) -> None:
     cli.show(answer, [Heading(answer["title"]), *facts, "", answer["text"].rstrip("\n"), *more])
 
 
-def _link_lines(link: dict[str, Any]) -> list[Any]:
+def _link_lines(link: Facts) -> list[Any]:
     day, until = (when and when[:16].replace("T", " ") for when in (link["date"], link["until"]))
     span = f"{day or 'unknown date'}{f' until {until}' if until else ''}"
     who = " in ".join(filter(None, (link["source"] or "unknown client", link["session"])))

@@ -1,14 +1,14 @@
 """Commands that take notes out of answers and bring them back: forget, archive, restore, erase."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Remark, fit, short_id, table
+from mcp_memory.cli.console import Facts, Remark, fit, short_id, table
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, WITH_SUPERSEDED, note_words, with_note
 from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.errors import InvalidInput
@@ -113,7 +113,7 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
     _restore_several(cli, cli.ask("forgotten", **filters)["forgotten"], dry_run=dry_run, yes=yes)
 
 
-def _restore_several(cli: CommandContext, notes: Sequence[Mapping[str, Any]], *, dry_run: bool, yes: bool) -> None:
+def _restore_several(cli: CommandContext, notes: Sequence[Facts], *, dry_run: bool, yes: bool) -> None:
     planned = [*forgotten_lines(notes), f"{counted(len(notes), 'note')} would come back"]
     if not cli.agree("restore them?", planned, yes=yes or not notes, dry_run=dry_run):
         cli.show({"dry_run": True, "restored": notes, "refused": []}, [])
@@ -152,11 +152,11 @@ def erase(cli: CommandContext, note: str, yes: bool) -> None:
     cli.show(answer, [*erased, "not erased:", *(f"  {line}" for line in answer["beyond"])])
 
 
-def _way_back(answer: Mapping[str, Any]) -> str:
+def _way_back(answer: Facts) -> str:
     return f"  → mcp-memory restore {shlex.quote(short_id(answer['id']))}"
 
 
-def forgotten_lines(notes: Sequence[Mapping[str, Any]]) -> list[str]:
+def forgotten_lines(notes: Sequence[Facts]) -> list[str]:
     rows: list[tuple[str, ...]] = []
     for note in notes:
         client, at = note["client"] or "unknown client", (note["at"] or "unknown time")[:16].replace("T", " ")
@@ -166,6 +166,6 @@ def forgotten_lines(notes: Sequence[Mapping[str, Any]]) -> list[str]:
     return table(rows, 1)
 
 
-def _behind(answer: Mapping[str, Any]) -> Iterator[Remark]:
+def _behind(answer: Facts) -> Iterator[Remark]:
     if behind := answer.get("behind"):
         yield Remark(f"the index follows with the next sweep: {behind}")

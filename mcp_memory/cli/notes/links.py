@@ -1,6 +1,6 @@
 """The links command: what a note links to, broken links and their repair, and the code that notes name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Heading, fit, short_id, table
+from mcp_memory.cli.console import Facts, Heading, fit, short_id, table
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, with_note
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.pluralize import counted
@@ -75,7 +75,7 @@ _NEEDS = {"confirm": "code", "personal": "repair", "yes": "repair", "orphans": "
 """Maps an option to the option without which it would be ignored."""
 
 
-def _refuse_ignored(words: str, depth: int, given: Mapping[str, Any]) -> None:
+def _refuse_ignored(words: str, depth: int, given: Facts) -> None:
     """Raise InvalidInput for an option that would be ignored."""
     code, of_all = given["code"], given["check"] or given["repair"]
     for option, needed in _NEEDS.items():
@@ -107,14 +107,14 @@ def _show_code(cli: CommandContext, words: str, **options: Any) -> None:
     is_here = cli.project_here not in {None, "*"} and options["project"] in {None, cli.project_here}
     folder = str(Path.cwd()) if is_here else None
 
-    def ask(target: str | None) -> dict[str, Any]:
+    def ask(target: str | None) -> Facts:
         return cli.ask("refs", target=target, folder=folder, deadline_s=CODE_CHECK_S, **options)
 
     answer = with_note(cli, words, ask) if words else ask(None)
     cli.show(answer, _code_lines(answer, everything=bool(words), has_looked=options["check"] or options["confirm"]))
 
 
-def _drawn(answer: dict[str, Any]) -> Iterator[Any]:
+def _drawn(answer: Facts) -> Iterator[Any]:
     note, count = answer["note"], answer["count"]
     yield Heading(note.get("title") or note["path"])
     if answer["links"]:
@@ -139,13 +139,13 @@ def _drawn(answer: dict[str, Any]) -> Iterator[Any]:
         yield "nothing links to it, and it links to no note"
 
 
-def _named(note: dict[str, Any]) -> str:
+def _named(note: Facts) -> str:
     state = note.get("state", "active")
     known = f"{short_id(note['id'])}  {note['path']}" if not note["id"].startswith("path:") else note["path"]
     return f"{note['title']}  {known}{'' if state == 'active' else f'  ({state})'}"
 
 
-def _report(answer: dict[str, Any]) -> Iterator[Any]:
+def _report(answer: Facts) -> Iterator[Any]:
     found = answer["found"]
     for kind, meaning in _MEANINGS.items():
         if some := [one for one in found if one["kind"] == kind]:
@@ -170,7 +170,7 @@ def _report(answer: dict[str, Any]) -> Iterator[Any]:
         yield "to repair them: mcp-memory links --repair"
 
 
-def _fault_lines(one: dict[str, Any]) -> Iterator[str]:
+def _fault_lines(one: Facts) -> Iterator[str]:
     repair = one["repair"]
     yield fit(f"  {one['path']}:{one['line']}", one["target"])
     if repair:
@@ -179,7 +179,7 @@ def _fault_lines(one: dict[str, Any]) -> Iterator[str]:
         yield f"    {one['why']}"
 
 
-def _code_lines(answer: Mapping[str, Any], *, everything: bool, has_looked: bool) -> Iterator[str]:
+def _code_lines(answer: Facts, *, everything: bool, has_looked: bool) -> Iterator[str]:
     for note in answer["notes"]:
         shown = [one for one in note["refs"] if everything or one["outcome"] != "ok"]
         if shown:
@@ -198,7 +198,7 @@ def _code_lines(answer: Mapping[str, Any], *, everything: bool, has_looked: bool
         yield "no note is known to name code; to look now: mcp-memory links --code --check"
 
 
-def _what(reference: Mapping[str, Any]) -> str:
+def _what(reference: Facts) -> str:
     now = ":".join(filter(None, (reference["now_path"], reference["now_symbol"])))
     has_moved = now and reference["outcome"] != "gone" and now != reference["text"]
     return "  ".join(filter(None, (f"is {now}" if has_moved else "", reference["changed"])))

@@ -1,7 +1,7 @@
 """Commands that show what is stored without a question: list, due, stats."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, time
 from pathlib import Path
@@ -11,7 +11,7 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Heading, Remark, columns, short_id, table, wrap
+from mcp_memory.cli.console import Facts, Heading, Remark, columns, short_id, table, wrap
 from mcp_memory.cli.notes.forgetting import forgotten_lines
 from mcp_memory.cli.notes.note_choice import with_note
 from mcp_memory.errors import InvalidInput
@@ -124,10 +124,10 @@ def due(cli: CommandContext, done: tuple[str, ...], words: tuple[str, ...], ever
     cli.show({"commitments": found}, lines or [hint])
 
 
-def _keep(cli: CommandContext, words: str) -> Mapping[str, Any]:
+def _keep(cli: CommandContext, words: str) -> Facts:
     """Mark a commitment as done. Words may mean one without a date, too."""
 
-    def commitments() -> list[Mapping[str, Any]]:
+    def commitments() -> list[Facts]:
         dated = cli.ask("due", project="*")["commitments"]
         listed = cli.ask("list", kinds=["commitment"], project="*", limit=1000)["notes"]
         return list({note["id"]: note for note in (*dated, *listed)}.values())
@@ -169,11 +169,11 @@ def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
     cli.show(answer, _stats_lines(answer, index_bytes))
 
 
-def _none(answer: Mapping[str, Any]) -> str:
+def _none(answer: Facts) -> str:
     return "nothing is stored yet" if answer["nothing_stored"] else "no note fits"
 
 
-def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+def _lines(answer: Facts) -> Iterator[str]:
     chars = 10 if (columns() or 80) < 80 else 16
     rows: list[tuple[str, ...]] = []
     for note in answer["notes"]:
@@ -187,7 +187,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield Remark("when · kind · title · project · how much it is used, or its status · the end of its id")
 
 
-def _beginning(note: Mapping[str, Any]) -> Iterator[str]:
+def _beginning(note: Facts) -> Iterator[str]:
     yield Heading(note["title"])
     lines = [line for line in note["text"].splitlines() if line.strip() and not line.startswith("#")]
     yield from wrap("\n".join(line for line in lines[:_MOST_LINES] if line.strip() != note["title"]), "  ")
@@ -195,7 +195,7 @@ def _beginning(note: Mapping[str, Any]) -> Iterator[str]:
     yield f"  — {' · '.join(fact for fact in facts if fact)} · {short_id(note['id'])}"
 
 
-def _use_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+def _use_lines(answer: Facts) -> Iterator[str]:
     yield Heading(answer["title"])
     used = f"last used {answer['last_used']}" if answer["last_used"] else "not used since counting began"
     yield f"{answer['heat']}: {used}"
@@ -207,7 +207,7 @@ def _use_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from table([(f"  {day}", *(f"{number} {name}" for name, number in use.items())) for day, use in latest], 0)
 
 
-def _unanswered_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+def _unanswered_lines(answer: Facts) -> Iterator[str]:
     for one in answer["unanswered"]:
         yield from wrap(one["words"])
         asked = f"asked {counted(one['times'], 'time')}, last on {one['last']}"
@@ -216,7 +216,7 @@ def _unanswered_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield "no unanswered questions in the last 30 days"
 
 
-def _stats_lines(answer: Mapping[str, Any], index_bytes: int) -> Iterator[str]:
+def _stats_lines(answer: Facts, index_bytes: int) -> Iterator[str]:
     from rich.filesize import decimal
 
     yield counted(answer["notes"], "note")

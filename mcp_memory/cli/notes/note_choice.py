@@ -2,18 +2,18 @@
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import fit, print_status, short_id
+from mcp_memory.cli.console import Facts, fit, print_status, short_id
 from mcp_memory.errors import InvalidInput, NotFound
 
 T = TypeVar("T")
 
-Note = Mapping[str, Any]
+Note = Facts
 """A note of an answer, with `id`, `path`, `title` and more."""
 
 MOST_OFFERED = 9

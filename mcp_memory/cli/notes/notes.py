@@ -9,6 +9,7 @@ import click
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, TextCommand, command_options, flag
 from mcp_memory.cli.console import (
+    Facts,
     Heading,
     emit,
     fit,
@@ -137,7 +138,7 @@ def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
     cli.show(answer, lines)
 
 
-def _receipt_lines(answer: dict[str, Any]) -> Iterator[str]:
+def _receipt_lines(answer: Facts) -> Iterator[str]:
     yield fit(answer["outcome"], answer["path"], short_id(answer["id"]))
     yield from (fit("similar", one["text"], short_id(one["id"])) for one in answer["similar"])
     yield from chain_lines("replaced", answer.get("superseded"))
@@ -149,7 +150,7 @@ def _receipt_lines(answer: dict[str, Any]) -> Iterator[str]:
         yield f"to decide: mcp-memory review --keep {short_id(answer['id'])}"
 
 
-def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
+def chain_lines(what: str, link: Facts | None) -> list[str]:
     """Return lines about another note of the chain, or no lines without a link."""
     if not link:
         return []
@@ -157,7 +158,7 @@ def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
     return [fit(f"{what}:", link["path"], f"{why}{short_id(link['id'])}"), *wrap(link["text"], "  ")]
 
 
-def _print_hit(hit: dict[str, Any]) -> None:
+def _print_hit(hit: Facts) -> None:
     from mcp_memory.text.language.terms import content_words
 
     score, place = f"{hit['score']:.2f}", hit["path"]
@@ -177,14 +178,14 @@ def _print_hit(hit: dict[str, Any]) -> None:
     say_all([*wrap(snippet, QUOTED), ""])
 
 
-def _explain(hits: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _explain(hits: Sequence[Facts]) -> Iterator[str]:
     """Yield a table with one line for each hit, in their order."""
     rows = [_COLUMNS, *(_explain_hit(number, hit) for number, hit in enumerate(hits, 1))]
     yield from table(rows, len(_COLUMNS) - 1)
     yield _LEGEND
 
 
-def _explain_hit(number: int, hit: dict[str, Any]) -> tuple[str, ...]:
+def _explain_hit(number: int, hit: Facts) -> tuple[str, ...]:
     why = hit["explain"]
     boosts = " ".join(f"{name} {value:+.2f}" for name, value in why["boosts"].items())
     total = why["fused"] + sum(why["boosts"].values())

@@ -1,14 +1,14 @@
 """Puts a note where agents' clients load it: a marked block in AGENTS.md, CLAUDE.md, TOOLS.md, or a skill."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
+from mcp_memory.cli.console import Facts
 from mcp_memory.cli.notes.note_choice import note_words, with_note
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.integrations import config_files, text_file
@@ -74,14 +74,14 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     cli.show({**payload, "done": not dry_run}, [*lines, outcome, *way_back])
 
 
-def _chosen(cli: CommandContext, note: str, root: Path) -> Mapping[str, Any]:
+def _chosen(cli: CommandContext, note: str, root: Path) -> Facts:
     """Return the note that the words name. Raises Refused for a note that may not be taught in this folder."""
     chosen = with_note(cli, note, lambda target: cli.ask("show", target=target))
     _check(chosen, cli.projects.label_of(str(root)))
     return chosen
 
 
-def _chosen_among(cli: CommandContext, note: str, taught: Collection[str], file: Path) -> Mapping[str, Any]:
+def _chosen_among(cli: CommandContext, note: str, taught: Collection[str], file: Path) -> Facts:
     """Return the note of the file that the words name, which may have been forgotten since. Raises NotFound."""
     if note in taught:  # the note may have been forgotten meanwhile
         return {"id": note}
@@ -91,7 +91,7 @@ def _chosen_among(cli: CommandContext, note: str, taught: Collection[str], file:
     return chosen
 
 
-def _check(note: Mapping[str, Any], project: str | None) -> None:
+def _check(note: Facts, project: str | None) -> None:
     if note["kind"] == "log":
         raise Refused("a log entry has no text of its own to teach", hint="store it as a note: mcp-memory append")
     if note["shelf"] != "active":

@@ -1,13 +1,12 @@
 """The dream command: proposes what recurs for MEMORY.md, and stores what you ticked."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Remark
+from mcp_memory.cli.console import Facts, Remark
 
 
 @click.command()
@@ -32,7 +31,7 @@ def dream(cli: CommandContext, dry_run: bool, backfill: str | None) -> None:
     cli.show(answer, _lines(answer))
 
 
-def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+def _lines(answer: Facts) -> Iterator[str]:
     yield from (f"stored: {text}" for text in answer["promoted"])
     yield from (f"moved out of MEMORY.md: {text}" for text in answer["moved"])
     for one in answer["proposed"]:

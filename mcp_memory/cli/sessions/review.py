@@ -2,12 +2,11 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import confirm, fail, fit, say_all, short_id
+from mcp_memory.cli.console import Facts, confirm, fail, fit, say_all, short_id
 from mcp_memory.cli.sessions.review_keys import by_subject, decided_line, item_lines, review_with_keys
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.text.pluralize import counted
@@ -79,7 +78,7 @@ def review(
         _review(cli, {"only": only, "project": project})
 
 
-def _review(cli: CommandContext, wanted: Mapping[str, Any]) -> None:
+def _review(cli: CommandContext, wanted: Facts) -> None:
     found = cli.ask("waiting", **wanted)
     items = sorted(found["waiting"], key=lambda item: item["what"] == "stored")
     for problem in found["problems"]:
@@ -97,13 +96,13 @@ def _review(cli: CommandContext, wanted: Mapping[str, Any]) -> None:
     cli.show({"conflicts": list(map(_as_conflict, items))} if is_conflict else {"waiting": items}, lines)
 
 
-def _as_conflict(item: Mapping[str, Any]) -> dict[str, Any]:
+def _as_conflict(item: Facts) -> Facts:
     """Return the item with its notes under `newer` and `older`."""
     return {"id": item["id"], "why": item["why"], **{note["role"]: note for note in item["notes"]}}
 
 
 def _decide_each(cli: CommandContext, decisions: Mapping[str, Sequence[str]]) -> None:
-    done: list[dict[str, Any]] = []
+    done: list[Facts] = []
     for choice, ids in decisions.items():
         for target in dict.fromkeys(ids):
             (answer,) = cli.ask("review", items=[target], choice=choice)["done"]
@@ -130,9 +129,7 @@ def _settle(cli: CommandContext, note: str, other: str | None, choice: str, *, y
     cli.show(answer, (decided_line(choice, one) for one in answer["done"]))
 
 
-def _conflicts_of(
-    cli: CommandContext, note: str, other: str | None
-) -> Iterator[tuple[str, Mapping[str, Any], Sequence[Mapping[str, Any]]]]:
+def _conflicts_of(cli: CommandContext, note: str, other: str | None) -> Iterator[tuple[str, Facts, Sequence[Facts]]]:
     """Yield the id of each open conflict or double of a note (with another note, if given), that note, and its
     rivals."""
     for item in cli.ask("waiting", only=["conflict", "double"])["waiting"]:
@@ -142,6 +139,6 @@ def _conflicts_of(
                 yield item["id"], kept, rivals
 
 
-def _is_named(side: Mapping[str, Any], name: str) -> bool:
+def _is_named(side: Facts, name: str) -> bool:
     """Return whether a note has this name: its id, the end of its id in any case, or its path."""
     return name == side["path"] or side["id"].lower().endswith(name.lower())

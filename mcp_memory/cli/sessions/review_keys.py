@@ -1,17 +1,16 @@
 """Reviews what waits with one key for each item, on a terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import click
 
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import Heading, fail, fit, read_key, say, say_all, short_id, wrap
+from mcp_memory.cli.console import Facts, Heading, fail, fit, read_key, say, say_all, short_id, wrap
 from mcp_memory.cli.notes.note_choice import NEAREST, notes_found, offer
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.text.pluralize import counted
 
-Item = dict[str, Any]
+Item = Facts
 
 QUIT = frozenset("q\x03\x04\x1b")
 _FURTHER = "[s]kip [?] help [q]uit"
@@ -31,7 +30,7 @@ _PAST = {
 }  # fmt: skip
 
 
-def review_with_keys(cli: CommandContext, items: list[Item], wanted: Mapping[str, Any]) -> None:
+def review_with_keys(cli: CommandContext, items: list[Item], wanted: Facts) -> None:
     """Show one item after the other, and carry out the decisions. `wanted`: the arguments that listed the items."""
     items = by_subject([item for item in items if item["choices"]])
     for number, item in enumerate(items, 1):
@@ -68,7 +67,7 @@ def by_subject(items: Sequence[Item]) -> list[Item]:
     return ordered
 
 
-def item_lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
+def item_lines(item: Facts, before: str = "") -> Iterator[str]:
     """Yield the lines that show an item."""
     has_own_id = item["what"] in _WITH_OWN_ID
     head = (item["kind"] or item["what"], item["why"], short_id(item["id"]) if has_own_id else "")
@@ -89,26 +88,26 @@ def item_lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
         yield from wrap(note["text"] if is_said else f"{note['title']}: {note['text']}", "    ")
 
 
-def _note_line(role: str, note: Mapping[str, Any]) -> str:
+def _note_line(role: str, note: Facts) -> str:
     return fit(f"{role}:", note["title"] or note["path"], short_id(note["id"]), indent="  ")
 
 
-def _text_of(note: Mapping[str, Any]) -> str:
+def _text_of(note: Facts) -> str:
     return str(note.get("text") or note["title"])
 
 
-def decided_line(choice: str, done: Mapping[str, Any]) -> str:
+def decided_line(choice: str, done: Facts) -> str:
     """Return the line that shows a decision."""
     return fit(f"{_PAST[choice]}:", f"{done['title']}  ({done['path']})", short_id(done["id"]))
 
 
-def _facts(about: Mapping[str, Any]) -> list[str]:
+def _facts(about: Facts) -> list[str]:
     """Return the time, source and project of an item or note, as far as they are known."""
     time = about.get("date") or about.get("created") or ""
     return [fact for fact in (time[:16].replace("T", " "), about["source"], about["project"]) if fact]
 
 
-def _note_beside(cli: CommandContext, item: Item) -> Mapping[str, Any] | None:
+def _note_beside(cli: CommandContext, item: Item) -> Facts | None:
     """Return the note that a candidate may replace: a note that it contradicts, else the nearest note about its
     subject."""
     from mcp_memory.text.language.terms import content_words, coverage
@@ -121,7 +120,7 @@ def _note_beside(cli: CommandContext, item: Item) -> Mapping[str, Any] | None:
     return best if best and coverage(wanted, content_words(best["text"])) >= LEAST_NEAR else None
 
 
-def _is_quit(cli: CommandContext, item: Item, beside: Mapping[str, Any] | None) -> bool:
+def _is_quit(cli: CommandContext, item: Item, beside: Facts | None) -> bool:
     """Ask for keys until one decides or skips; return whether you quit."""
     choices = {choice["key"]: choice for choice in item["choices"]}
     keys = f"{' '.join(choice['label'] for choice in item['choices'])} {_FURTHER}"
@@ -156,8 +155,8 @@ def _is_quit(cli: CommandContext, item: Item, beside: Mapping[str, Any] | None) 
                 changes.pop("kind", None)
 
 
-def _carry_out(cli: CommandContext, item: Item, choice: Mapping[str, Any], given: Mapping[str, str]) -> None:
-    arguments: dict[str, Any] = {"note": choice["note"], "etag": item["etag"] or None, **given}
+def _carry_out(cli: CommandContext, item: Item, choice: Facts, given: Mapping[str, str]) -> None:
+    arguments: Facts = {"note": choice["note"], "etag": item["etag"] or None, **given}
     answer = cli.ask("review", items=[item["id"]], choice=choice["name"], **arguments)
     say_all(decided_line(choice["name"], done) for done in answer["done"])
 
@@ -182,7 +181,7 @@ def _edited(text: str) -> dict[str, str] | None:
 
 
 def _other_note(cli: CommandContext, text: str) -> dict[str, str] | None:
-    near: Sequence[Mapping[str, Any]] = notes_found(cli, text)[:NEAREST]
+    near: Sequence[Facts] = notes_found(cli, text)[:NEAREST]
     offer(near)
     which = f"1 to {len(near)}, " if near else ""
     named = click.prompt(f"which note ({which}an id or path; empty: none)", default="", show_default=False).strip()

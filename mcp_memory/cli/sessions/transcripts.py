@@ -13,7 +13,7 @@ from mcp_memory.capture.session_reader import CapturedMessages, find_transcript,
 from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, flag, located
-from mcp_memory.cli.console import Heading, Remark, print_status, progress_bar
+from mcp_memory.cli.console import Facts, Heading, Remark, print_status, progress_bar
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.runtime.paths import absolute
@@ -98,7 +98,7 @@ def extract(
     mcp-memory sessions extract talk.jsonl --dry-run
     echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory sessions extract talk.jsonl"""
     captured = read_transcript(transcript, cli.settings, cli.projects.label_of)
-    result: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "found": []}
+    result: Facts = {"active": [], "waiting": [], "known": 0, "found": []}
     for batch in _batches(captured.messages):
         answer = cli.ask(
             "extract",
@@ -148,11 +148,11 @@ def digest(cli: CommandContext, **wanted: Any) -> None:
     cli.show(answer, [Heading(answer["title"]), *(answer["text"] or "nothing happened").splitlines(), *saved])
 
 
-def capture_files(cli: CommandContext, files: list[str], *, dry_run: bool) -> list[dict[str, Any]]:
+def capture_files(cli: CommandContext, files: list[str], *, dry_run: bool) -> list[Facts]:
     """Capture the transcripts part by part, and print each part, with a bar on a terminal. A faulty transcript doesn't
     stop the others. Returns a report on each."""
-    done: list[dict[str, Any]] = []
-    sums: dict[str, Any] = dict.fromkeys(_SUMS, 0)
+    done: list[Facts] = []
+    sums: Facts = dict.fromkeys(_SUMS, 0)
     with progress_bar("reading sessions", len(files)) as update:
         while left := files[len(done) :]:
             for report in cli.ask("capture", files=left[:MOST_AT_ONCE], dry_run=dry_run)["reports"]:

@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Heading, fit, read_key, say_all, short_id
+from mcp_memory.cli.console import Facts, Heading, fit, read_key, say_all, short_id
 from mcp_memory.cli.notes.note_choice import note_words, with_note
 from mcp_memory.search.thresholds import LIKELY
 from mcp_memory.text.pluralize import counted
@@ -60,7 +59,7 @@ def mute(cli: CommandContext, note: str, project: str | None, undo: bool) -> Non
     cli.show(answer, _muted(answer))
 
 
-def _muted(answer: Mapping[str, Any]) -> Iterator[str]:
+def _muted(answer: Facts) -> Iterator[str]:
     if not answer["muted"]:
         yield f"not muted  {answer['path']}"
         return
@@ -68,13 +67,13 @@ def _muted(answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"muted {where}  {answer['path']}  (mcp-memory mute --undo {short_id(answer['id'])})"
 
 
-def _keys(given: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str | None], str]:
+def _keys(given: Sequence[Facts]) -> dict[tuple[str, str | None], str]:
     """Map each note and project to a key."""
     notes = dict.fromkeys((passage["id"], one.get("project")) for one in given for passage in one["passages"])
     return dict(zip(notes, KEYS, strict=False))
 
 
-def _lines(given: Sequence[Mapping[str, Any]], keys: Mapping[tuple[str, str | None], str]) -> Iterator[str]:
+def _lines(given: Sequence[Facts], keys: Mapping[tuple[str, str | None], str]) -> Iterator[str]:
     for one in given:
         sure = "" if one.get("confidence") is None else f"  confidence {one['confidence']:.2f}"
         yield Heading(f"{one['at'][:16].replace('T', ' ')}  {one['event']}  {one['session']}{sure}")

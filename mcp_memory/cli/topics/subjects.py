@@ -1,7 +1,7 @@
 """The commands about subjects: wiki shows what notes claim about them, projects lists them and their repositories."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, located
-from mcp_memory.cli.console import Heading, short_id, wrap
+from mcp_memory.cli.console import Facts, Heading, short_id, wrap
 from mcp_memory.text.pluralize import counted
 
 _project = note_options.project("Claims of this project and those without one")
@@ -93,7 +93,7 @@ def apply(cli: CommandContext, verb: str, note: str) -> None:
     cli.show(answer, [f"{past}: {one['title']}  ({', '.join(map(short_id, one['notes']))})" for one in answer["done"]])
 
 
-def _subject(subject: Mapping[str, Any]) -> Iterator[Any]:
+def _subject(subject: Facts) -> Iterator[Any]:
     yield Heading(f"{subject['name']}  ({subject['kind']})")
     for claim in sorted(subject["claims"], key=lambda one: not one["holds"]):
         facts = f"since {claim['since']}, {claim['confidence']:.0%} sure: {claim['why']}"
@@ -107,7 +107,7 @@ def _subject(subject: Mapping[str, Any]) -> Iterator[Any]:
             yield from wrap(f"newer: {newer['text']}  {short_id(newer['id'])}", "    ")
 
 
-def _problem(problem: Mapping[str, Any]) -> Iterator[Any]:
+def _problem(problem: Facts) -> Iterator[Any]:
     yield Heading(f"{problem['kind']}: {problem['text']}")
     yield from wrap(problem["why"], "  ")
     yield f"  {problem['remedy']}"
@@ -142,7 +142,7 @@ def projects(cli: CommandContext, verb: str | None, name: str | None, other: str
     cli.show(answer, _report(answer))
 
 
-def _report(answer: Mapping[str, Any]) -> Iterator[Any]:
+def _report(answer: Facts) -> Iterator[Any]:
     for project in answer["projects"]:
         yield from _lines(project)
     for near in answer["near"]:
@@ -152,7 +152,7 @@ def _report(answer: Mapping[str, Any]) -> Iterator[Any]:
         yield "no project is known: each git repository that an agent works in becomes one"
 
 
-def _lines(project: Mapping[str, Any]) -> Iterator[Any]:
+def _lines(project: Facts) -> Iterator[Any]:
     notes = f"  {counted(project['notes'], 'note')}" if "notes" in project else ""
     yield Heading(f"{project['label']}{notes}")
     for name, words in _KNOWN_BY.items():

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Remark, fit
+from mcp_memory.cli.console import Facts, Remark, fit
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.settings.settings import Settings
@@ -173,7 +173,7 @@ def _edit(cli: CommandContext, verb: str, **arguments: Any) -> None:
     cli.show(answer, _result_lines(answer, cli.settings))
 
 
-def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
+def _dropped_lines(page: Facts) -> Iterator[str]:
     whole = page["kept"] + len(page["dropped"])
     yield f"{page['path'].rpartition('/')[2]}  {page['title']}  (shows {page['kept']} of {whole} facts)"
     facts: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -185,7 +185,7 @@ def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
         yield f"      {', '.join(dict.fromkeys(some))}  in {path}"
 
 
-def _plan_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
+def _plan_lines(answer: Facts, settings: Settings) -> Iterator[str]:
     for job in answer["plan"]:
         place = job["topic"] or f"a new topic{' in ' if job['parent'] else ''}{job['parent']}"
         yield f"{place}: {' and '.join(_counts(job))}"
@@ -197,13 +197,13 @@ def _plan_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
     yield from _waiting_lines(answer, settings)
 
 
-def _counts(job: dict[str, Any]) -> Iterator[str]:
+def _counts(job: Facts) -> Iterator[str]:
     for what in ("note", "topic"):
         if job[f"{what}s"]:
             yield counted(len(job[f"{what}s"]), what)
 
 
-def _result_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
+def _result_lines(answer: Facts, settings: Settings) -> Iterator[str]:
     for key, verb in (
         ("done", ""),
         ("kept", "brought up to date: "),
@@ -222,7 +222,7 @@ def _result_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
         yield f"→ mcp-memory undo {answer['run']}"
 
 
-def _waiting_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
+def _waiting_lines(answer: Facts, settings: Settings) -> Iterator[str]:
     if answer["waiting"]:
         config = settings.section("topics", TopicsConfig)
         newest = config.fresh_tail_count

@@ -1,16 +1,15 @@
 """Draws the topic tree as lines."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from mcp_memory.cli.console import is_unicode, short_id
+from mcp_memory.cli.console import Facts, is_unicode, short_id
 from mcp_memory.text.pluralize import counted
 
 Branch = tuple[str, Sequence["Branch"]]
 """A line, and the branches below it."""
 
 
-def draw_tree(tree: dict[str, Any]) -> list[str]:
+def draw_tree(tree: Facts) -> list[str]:
     """Return the lines of the whole tree; no lines for an empty tree."""
     tops = [_topic(topic) for topic in tree["topics"]]
     if tree["waiting"]:
@@ -19,7 +18,7 @@ def draw_tree(tree: dict[str, Any]) -> list[str]:
     return list(_lines(tops))
 
 
-def _topic(topic: dict[str, Any]) -> Branch:
+def _topic(topic: Facts) -> Branch:
     below = [_topic(child) for child in topic["topics"]]
     notes = [(_note(note), ()) for note in topic["leaves"]]
     span = " to ".join(dict.fromkeys(day for day in (topic["earliest"], topic["latest"]) if day))
@@ -29,14 +28,14 @@ def _topic(topic: dict[str, Any]) -> Branch:
     return f"{name}{title}  ({', '.join(fact for fact in facts if fact)})", [*below, *notes]
 
 
-def _state(topic: dict[str, Any]) -> list[str]:
+def _state(topic: Facts) -> list[str]:
     facts = ["stale"] if topic["stale"] else []
     if topic["foreign"]:
         return [*facts, "made elsewhere: mcp-memory adopt"]
     return facts + (["made by you"] if not topic["ours"] else ["page edited by you"] if topic["edited"] else [])
 
 
-def _note(note: dict[str, Any]) -> str:
+def _note(note: Facts) -> str:
     return f"{note['title']}  ({note['date'] or 'no date'})  {short_id(note['id'])}"
 
 

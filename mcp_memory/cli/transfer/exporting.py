@@ -7,12 +7,12 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag, no_vault, open_session
-from mcp_memory.cli.console import Remark
+from mcp_memory.cli.console import Facts, Remark
 from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
 from mcp_memory.integrations import text_file
@@ -125,7 +125,7 @@ class _Export:
         readme = f"{home_of(root)}/{README}".lstrip("/")
         return [item for item in SourceFolder(root, most_bytes=0).tree().left_out if item.path != readme]
 
-    def _files(self, catalog: list[dict[str, Any]]) -> Iterator[tuple[ArchivedFile, dict[str, Any]]]:
+    def _files(self, catalog: list[Facts]) -> Iterator[tuple[ArchivedFile, Facts]]:
         """Yield the notes' files as they are on disk now, without forgotten notes unless these are wanted."""
         for facts in catalog:
             if not self._forgotten and facts["shelf"] == NoteState.DELETED:
@@ -147,9 +147,9 @@ class _Export:
             return None
 
 
-def _catalog(session: EngineSession) -> list[dict[str, Any]]:
+def _catalog(session: EngineSession) -> list[Facts]:
     """Return the facts about each note, ordered by path."""
-    notes: list[dict[str, Any]] = []
+    notes: list[Facts] = []
     page = session.ask("export", {})
     while True:
         notes += page["notes"]
@@ -217,7 +217,7 @@ def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: 
     cli.show(report, _lines(report))
 
 
-def _lines(report: dict[str, Any]) -> Iterator[str]:
+def _lines(report: Facts) -> Iterator[str]:
     for path, action in report["files"].items():
         if action == "kept":
             yield f"kept with its changes there: {path}"

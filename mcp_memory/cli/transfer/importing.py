@@ -8,12 +8,11 @@ from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
 
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag, open_session
-from mcp_memory.cli.console import Remark, print_status, progress_bar
+from mcp_memory.cli.console import Facts, Remark, print_status, progress_bar
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
 from mcp_memory.projects.projects import Projects, plant_projects
 from mcp_memory.settings.settings import Settings
@@ -68,7 +67,7 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
     cli.show(report, _lines(report))
 
 
-def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> dict[str, Any]:
+def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> Facts:
     """Import another program's notes. Returns `counts`, and each of the `notes` with its outcome."""
     settings = cli.settings
     projects = Projects(settings.vault_path, writes=False) if dry_run else cli.projects
@@ -81,7 +80,7 @@ def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> di
     return _report(source, rows, reading.left_out, dry_run, run)
 
 
-def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) -> dict[str, Any]:
+def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) -> Facts:
     skipped: list[SkippedItem] = []
     checked = archive.checked(source.root) if source.kind is SourceKind.TAR else None
     if checked and not dry_run and plant(cli.settings.vault_path, checked.marker) and checked.projects:
@@ -89,7 +88,7 @@ def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) ->
     files = checked.files() if checked else jsonl.files(source.root, skipped)
     rows, run = _run(cli, len(checked.sums) if checked else None, lambda batches: batches.import_files(files), dry_run)
     remarks = _remarks(cli.settings, rows, checked, dry_run)
-    return _report(source, rows, skipped, dry_run, run) | {"remarks": remarks}
+    return {**_report(source, rows, skipped, dry_run, run), "remarks": remarks}
 
 
 def _remarks(
@@ -135,7 +134,7 @@ def _run(
 
 def _report(
     source: ImportSource, rows: Sequence[ImportRow], left_out: Iterable[SkippedItem], dry_run: bool, run: str
-) -> dict[str, Any]:
+) -> Facts:
     is_done = not dry_run and any(row.deed in {"new", "updated", "beside"} for row in rows)
     return {
         "kind": source.kind.value,
@@ -148,7 +147,7 @@ def _report(
     }
 
 
-def _lines(report: dict[str, Any]) -> Iterator[str]:
+def _lines(report: Facts) -> Iterator[str]:
     refused = [row for row in report["notes"] if row["deed"] == "refused"]
     rows = [row for row in report["notes"] if row["deed"] not in {"refused", "unchanged"}]
     rows.sort(key=lambda row: row["deed"] == "new")
