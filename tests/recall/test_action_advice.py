@@ -362,3 +362,79 @@ async def test_an_order_that_names_a_file_without_extension_stops_its_edits_only
         assert (other["text"], run["text"]) == ("", "")
         assert (await _advice(engine, arguments=edit, stop=True))["stops"] is stops
         assert not (await _advice(engine, arguments=edit, stop=True))["stops"], "once in a session"
+
+
+@pytest.mark.parametrize(
+    "freeze",
+    [
+        "Gel des mises en prod du portail (DSI) : du 24 au 28 novembre 2026. La relance se livre avant.",
+        "Deploy freeze from the 24th to the 28th of November.", "Vom 24. bis 28. November kein Deployment.",
+        "Deployfreeze 24.–28. November, für alle.", "Congelación de los despliegues del 24 al 28 de noviembre.",
+        "No deploys 2026-11-24 to 2026-11-28, whoever asks.",
+    ],
+)  # fmt: skip
+async def test_a_freeze_refuses_every_kind_of_deploy_on_its_days_and_not_before(world: World, freeze: str) -> None:
+    async with world.engine() as engine:
+        await engine.append(freeze, kind="decision", project="mill", source=PERSON, expires="2026-11-28")
+        calls = [
+            "dep deploy prod", "cap production deploy", "fly deploy", "kubectl apply -f k8s/",
+            "helm upgrade mill ./chart", "ansible-playbook deploy.yml",
+        ]  # fmt: skip
+        early = await _advice(engine, arguments={"command": calls[0]}, stop=True)
+        assert freeze in early["text"] and not early["stops"], "it hasn't begun"
+        world.later(days=4)
+        for call in calls:
+            assert (await _advice(engine, f"c/{call[:3]}", arguments={"command": call}, stop=True))["stops"], call
+        for call in ("git push", "git commit -m 'No deploys'", "kubectl get pods", "helm list", "dep status"):
+            assert not (await _advice(engine, f"c/{call}", arguments={"command": call}, stop=True))["stops"], call
+
+
+@pytest.mark.parametrize(
+    ("order", "file"),
+    [
+        ("Ne jamais toucher aux migrations du portail une fois en prod.", "migrations/Version20261101.php"),
+        ("Never change the migrations once they are live.", "db/migrations/7.py"),
+        ("Die Migrations niemals ändern, wenn sie live sind.", "migrations/7.sql"),
+        ("Nunca modificar las migrations ya desplegadas.", "migrations/7.py"),
+    ],
+)
+async def test_an_order_about_the_files_of_a_folder_is_shown_and_refuses_nothing(
+    world: World, order: str, file: str
+) -> None:
+    async with world.engine() as engine:
+        await engine.append(order, kind="preference", project="mill", source=PERSON)
+        assert (await _advice(engine, arguments={"file_path": "/home/mill/src/seven.py"}))["text"] == ""
+        advice = await _advice(engine, arguments={"file_path": f"/home/mill/{file}"}, stop=True)
+        assert order in advice["text"] and not advice["stops"], "a new migration is the way that is left"
+
+
+@pytest.mark.parametrize(
+    ("phrase", "file"),
+    [
+        ("écrire un composant Vue", "src/components/Merci.vue"), ("changing a migration", "migrations/7.php"),
+        ("CSS schreiben", "web/site.css"), ("tocar los componentes", "src/componentes/a.tsx"),
+    ],
+)  # fmt: skip
+async def test_an_edit_brings_up_what_says_its_folder_or_type(world: World, phrase: str, file: str) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("Plain and short, by hand.", kind="preference", project="mill", when=[phrase])
+        assert (await _advice(engine, arguments={"file_path": "/home/mill/src/a.py"}))["notes"] == []
+        assert (await _advice(engine, arguments={"command": f"cat {file}"}))["notes"] == []
+        assert (await _advice(engine, arguments={"file_path": f"/home/mill/{file}"}))["notes"] == [note.id]
+
+
+async def test_a_fix_is_shown_before_the_command_without_its_option_and_with_its_error(world: World) -> None:
+    fix = (
+        "À la mairie, npm passe par le registre interne : `npm ci --registry https://npm.example`. Sans ça, "
+        "ECONNREFUSED registry.npmjs.org."
+    )
+    refused = "npm error errno ECONNREFUSED: request to https://registry.npmjs.org/vue failed"
+    async with world.engine() as engine:
+        await engine.append(fix, kind="fix", project="mill")
+        right = {"command": "npm ci --registry https://npm.example && npm test"}
+        assert (await _advice(engine, arguments=right))["text"] == ""
+        assert fix in (await _advice(engine, arguments={"command": "npm ci"}))["text"]
+        failed = {"arguments": {"command": "npm i"}, "output": refused}
+        assert fix in (await _advice(engine, "c/two", **failed))["text"]
+        other = {**failed, "output": "Error: connect ECONNREFUSED 127.0.0.1:5432"}
+        assert (await _advice(engine, "c/three", **other))["text"] == ""

@@ -146,6 +146,9 @@ async def test_what_holds_for_a_time_comes_first_and_ends(world: World) -> None:
         assert (await begun(engine, "a", project="wall")).splitlines()[1].endswith(freeze)
         await engine.append("No deploys this week, code freeze.", kind="fact", project="wall", expires="2026-11-28")
         assert "No deploys this week" in await begun(engine, "b", project="wall")
+        for what in ("Gel des mises en prod du 25 au 28 novembre.", "Die Seiten tragen bis Samstag ein Banner."):
+            await engine.append(what, kind="decision", project="wall", expires="2026-11-28")
+            assert what in (await begun(engine, what, project="wall")).partition("Tests run")[0]
         world.later(days=8)
         assert "deploy" not in await begun(engine, "c", project="wall")
 

@@ -29,6 +29,7 @@ from mcp_memory.recall.moments.tool_action import ToolAction, read_action
 from mcp_memory.recall.seen_passages import mark_of
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.dates.ends import begins_later
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 from mcp_memory.vault.draft import past
@@ -128,9 +129,11 @@ class ActionAdvisor:
         before, here or in another refusal of the call."""
         refusal, briefer = _mark(f"{action._replace(text='')} was refused"), self.briefer
         until = _refuses_until(passage, action)
+        date, today = passage.note.date, briefer.answerer.clock().astimezone(self.vault.layout.tz).date()
         return (
             mention.forbids
             and (until is None or briefer.answerer.clock() < until)
+            and not (date and begins_later(passage.chunk.text, date, today))
             and (is_curated(passage) or passage.note.kind not in _LEARNED_KINDS)
             and refusal not in briefer.seen.seen_by(session)
             and self._is_current(passage, wanted)

@@ -26,6 +26,9 @@ _NAME = re.compile(
     r"[A-Z]\w{1,80}(?:Error|Exception|Fault|Failure|Warning|Killed|Timeout|BackOff|Invalid|Expired|NotFound)\b)"
 )
 """`E4021`, `SUP-4290`, `ERR_PNPM_OUTDATED_LOCKFILE`, `ArrowInvalid`."""
+_CODE = re.compile(r"\bE(?:CONN|TIMED|ADDR|HOST|NET|NO|ACCES|PERM|EXIST|RESOLVE)[A-Z]*\b")
+_PLACE = re.compile(r"\b(?:[\w-]+\.)+[a-z]{2,}\b")
+"""`ECONNREFUSED`, `registry.npmjs.org`."""
 
 
 class ErrorOutput:
@@ -49,8 +52,11 @@ class ErrorOutput:
     def likeness(self, note: str, *, is_learned: bool) -> float:
         """Return how surely a note's text quotes this error, 0 to 1: the best of its quotes. A fix or lesson
         (`is_learned`) may also name the error in plain words."""
-        if is_learned and self._names & set(_NAME.findall(note)):
-            return 1.0
+        if is_learned:
+            patterns = _CODE, _PLACE
+            is_at_place = all({*pattern.findall(note)} & {*pattern.findall(self._text)} for pattern in patterns)
+            if is_at_place or self._names & set(_NAME.findall(note)):
+                return 1.0
         # in code, in quotation marks, or on a line of their own with an error's name
         parts = (part for found in _QUOTE.findall(note) for part in _GAP.split("".join(found)))
         return max(map(self._likeness, parts), default=0.0)

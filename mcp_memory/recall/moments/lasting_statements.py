@@ -100,9 +100,10 @@ def _line(note: NoteRecord, statement: str, now: datetime) -> tuple[_Rank, str] 
         for line in whole
         if is_rule(line) or (not was_extracted and _has("universal", line)) or (ends and denies(line))
     ]
-    if rules:
-        return _Rank.FOR_A_TIME if ends else _Rank.RULE, rules[0]
-    return (_Rank.DECISION, whole[0]) if whole and note.kind == DECISION else None
+    rank = _Rank.RULE if rules else _Rank.DECISION
+    if not rules and note.kind == DECISION:
+        rules = whole
+    return (_Rank.FOR_A_TIME if ends else rank, rules[0]) if rules else None
 
 
 def _ends_later(note: NoteRecord, statement: str, now: datetime) -> bool:

@@ -20,11 +20,13 @@ _CLAUSE = re.compile(r"[,;:]\s+(?=(?:[^`]*`[^`]*`)*[^`]*$)|\s+[-–—]+\s+|\s+(
 _OF_IT = re.compile(r"\b(?:it|them|they|these|this folder|this file|there|here)\b", re.IGNORECASE)
 _CODE = re.compile(r"`+([^`\n]+)`+")
 _TOKEN = re.compile(r"(?<![\w./@-])(?:[\w@.~<>{}*+-]*[/.][\w@.~<>{}*+/-]*)(?<![.,])")
+_NAMED = re.compile(f"{_CODE.pattern}|{_TOKEN.pattern}")
 _HOLE = re.compile(r"<[^>]*>|\{[^}]*\}|\b[A-Z]{3,}(?:[-_]?[A-Z]{2,})*\b(?!\.)|…|\.\.\.")
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,9}$|^\.[a-z]")
 _ORDERS = re.compile(f"{FORBIDS.pattern}|{WORDS['orders']}", re.IGNORECASE)
 _EXCUSED = re.compile(either([WORDS["excused"]], {**WORDS, "no": _ORDERS.pattern}), re.IGNORECASE)
 _CONDITIONAL = re.compile(WORDS["conditional"], re.IGNORECASE)
+_CHANGING = re.compile(WORDS["changing"], re.IGNORECASE)
 _FORBIDDEN = {
     words: re.compile(either([WORDS["forbidden"]], {"it": words}), re.IGNORECASE | re.MULTILINE)
     for words in WORDS["activities"].split("\n")
@@ -53,11 +55,13 @@ def says_action(phrase: str, action: ToolAction) -> bool:
     """Return whether a phrase under `when` names the action's file or command, or describes the command: `writing a
     commit message` describes `git commit`."""
     said = content_words(phrase)
-    return any(fold(act) in said for act in acts_of(action)) or find_mention(phrase, action) is not None
+    return any(fold(act.lower()) in said for act in acts_of(action)) or find_mention(phrase, action) is not None
 
 
 def acts_of(action: ToolAction) -> Iterator[str]:
-    """Yield the words that say what the commands do."""
+    """Yield the words that say what the commands do, or else the folders and types of the changed files."""
+    for *folders, name in (file.split("/") for file in action.files if not (action.commands or file.startswith("/"))):
+        yield from {*folders, splitext(name)[1][1:]} - {"", *WORD_SETS["common_programs"]}
     for program, *rest in (command.words[:2] for command in action.commands):
         yield from WORD_SETS["acts"].intersection([program, *rest])
         if program != "git" and WORD_SETS["installs"].intersection(rest):
@@ -66,26 +70,34 @@ def acts_of(action: ToolAction) -> Iterator[str]:
 
 def activities_of(action: ToolAction) -> list[str]:
     """Return the words for each activity that a command may do."""
-    return [words for words in _FORBIDDEN if re.search(words, str(action.commands), re.IGNORECASE)]
+    return [words for words in _FORBIDDEN if re.search(words, "\n".join(_lines(action)), re.IGNORECASE)]
+
+
+def _lines(action: ToolAction) -> list[str]:
+    return [" ".join([*command.words, *command.flags]).replace("\n", " ") for command in action.commands]
 
 
 def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Mention | None:
-    """Return the best mention in a note's text. `commands`: whether the note may name a command without advising
-    against it."""
+    """Return the best mention in a note's text. `commands`: whether the note may name a command that the call
+    runs in full, without advising against it."""
     found: list[Mention] = []
-    lines = [" ".join([*command.words, *command.flags]).replace("\n", " ") for command in action.commands]
-    activities = activities_of(action)
+    lines, activities = _lines(action), activities_of(action)
+    folders = {fold(part.lower()) for file in action.files if not action.commands for part in file.split("/")[:-1]}
+    folders -= WORD_SETS["common_programs"]
     for sentence, following in pairwise([*map(str.strip, _SENTENCE.split(text)), ""]):
         goes_on = _OF_IT.search(following) and "`" not in following
         for clause, is_against, forbids in _clauses(sentence):
-            scene = "\n".join([*lines, "", clause, "", action.text])
-            if (forbids or is_against) and any(_FORBIDDEN[words].search(scene) for words in activities):
+            order = "\n".join([*lines, "", clause])
+            scene = f"{order}\n\n{action.text}"
+            if any(_FORBIDDEN[words].search(order) for words in activities):
                 found.append(Mention(not _CONDITIONAL.search(clause), 4, sentence))
             whole = 2 * (forbids and any(_spares(clause, basename(file)) for file in action.files))
             if weight := _weight(clause, action, is_against, commands or is_against) or whole:
                 is_order, counts = forbids or bool(goes_on and _ORDERS.search(following)), not _EXCUSED.search(scene)
                 whole = f"{sentence} {following}" if goes_on else sentence
                 found.append(Mention(is_order and counts, weight * counts, whole))
+            elif forbids and _CHANGING.search(clause) and content_words(_NAMED.sub(" ", clause)) & folders:
+                found.append(Mention(False, 1, sentence))
     return max(found, default=None)
 
 
@@ -112,8 +124,10 @@ def _weight(clause: str, action: ToolAction, is_against: bool, commands: bool) -
         if len(stem) > 5 and _HUMP.search(stem):
             weights += [2 for _ in re.findall(rf"(?<![\w/.-]){re.escape(stem)}(?![\w-]|\.\w)", clause)]
     weights += [2 for command in action.commands if is_against and _names_program(command, codes, prose)]
-    for command in action.commands if commands else ():
-        weights += [_command_weight(words, command, is_against) for words in _commands(command, codes, prose)]
+    for command in action.commands:
+        for words in _commands(command, codes, prose):
+            if commands or not all(map(command.has_flag, _flags(words))):
+                weights.append(_command_weight(words, command, is_against))
     return max(weights, default=0)
 
 
@@ -164,10 +178,14 @@ def _commands(command: ShellCommand, codes: Sequence[str], prose: str) -> Iterat
             yield [*command.words[:2], *match[1].split(), *match[2].split()]
 
 
+def _flags(words: Sequence[str]) -> list[str]:
+    return [word.partition("=")[0] for word in words if word.startswith("-") and word.strip("-")]
+
+
 def _command_weight(named: Sequence[str], command: ShellCommand, is_against: bool) -> int:
     """Return how exactly a note names this command: all of its words in their order, and its flags. A single flag is
     enough if the note has no objection to the command."""
-    flags = [word.partition("=")[0] for word in named if word.startswith("-") and word.strip("-")]
+    flags = _flags(named)
     values = {word for flag, word in pairwise(named) if flag.startswith("-")}
     plain = [word for word in named if word[:1] not in "-$" and word not in values and not _HOLE.search(word)]
     rest = iter(command.words[1:6])

@@ -4,6 +4,7 @@ Woche`, `durante los próximos diez días`. Pure.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from enum import Enum, auto
 from functools import partial
@@ -56,6 +57,13 @@ _LEAD = re.compile(
 _CLOSES = re.compile(r"[ .!)]*(?:$|[,;–—])")
 """Matches the rest of a statement, or of its first clause, that ends with a period."""
 _CLAUSE_ENDS = re.compile(r"[,;:.!–—]")
+_SPAN = re.compile(
+    r"\b(?:(?P<iso>[0-9]{4}-[0-9]{2}-[0-9]{2})|(?:(?P<before><month>) )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er)?\.?"
+    r"(?:(?P<number>1[0-2]|0?[1-9])\.(?:[0-9]{4})?)?(?: (?:of |de )?(?P<first><month>)(?: [0-9]{4})?)?)"
+    r" ?(?:to|through|till|until|and|bis|und|au|et|al|y|[–-])(?: (?:the|zum|le|el))* ?[0-9]{1,2}(?:st|nd|rd|th|er)?\.?"
+    r"(?: (?:of |de )?(?P<last><month>))?".replace("<month>", "|".join(MONTHS))
+)
+"""Matches a span of days: `from the 15th to the 22nd of December`."""
 _DAYS_OF = {"day": 1, "week": 7, "month": 31}
 _LEAST_WORDS = 2
 """The minimum number of words of a rule, without those for its end."""
@@ -128,6 +136,18 @@ def find_limit(text: str, said: datetime) -> Limit | None:
     is_whole = len(stated.split()) >= _LEAST_WORDS and not _has("pronoun", stated) and not _has("report", view)
     commas = end.tail.count(",") if end.tail.lstrip().startswith(",") else 0
     return Limit(end.day, is_plain, is_plain and is_whole and (end.opens or has_norm), commas)
+
+
+def begins_later(text: str, said: datetime, today: date) -> bool:
+    """Return whether a text names a span of days that begins after today."""
+    for span in _SPAN.finditer(in_english(text)):
+        name = span["before"] or span["first"] or span["last"]
+        month = MONTHS[name] if name else int(span["number"] or 0)
+        with suppress(ValueError):
+            year = said.year + (month < said.month)
+            if (date.fromisoformat(span["iso"]) if span["iso"] else date(year, month, int(span["day"]))) > today:
+                return True
+    return False
 
 
 def find_end(text: str, said: datetime) -> End | None:
