@@ -160,6 +160,8 @@ NONE_CLOSED = (
     "Tom said the contract is out", "the supplier called", "don't tick off the contract", "the tests are done",
     "the Hartmann contract went out, tick that off", "if the contract went out, tick it off", "send the contract",
     "sind die Dienstpläne abgegeben?", "Dienstpläne sind noch nicht abgegeben", "¿ya llamé al proveedor?",
+    "The quarterly report was moved to December 19th, I think.", "Die Dienstpläne wurden auf Montag verschoben.",
+    "le rapport trimestriel est reporté à lundi", "el proveedor de harina fue aplazado al lunes",
     "le rapport n'est pas parti", "le rapport trimestriel est parti ?", "the contract draft is out of date",
 )  # fmt: skip
 
