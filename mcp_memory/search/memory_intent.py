@@ -2,12 +2,12 @@
 
 `yes, go on` and `what does 504 mean?` need none, whatever is stored. `why did we drop RabbitMQ?` needs it, and so does
 `write the release notes`, though it never mentions the past. One direction in the embedding space and the weights of
-wordings are learned from 2,369 hand-labeled prompts of invented people (`tests/benchmarks/train_memory_intent.py`). For
+wordings are learned from 2,967 hand-labeled prompts of invented people (`tests/benchmarks/train_memory_intent.py`). For
 example, `what is a` and `the selected` are evidence against memory, and `our`, `again` and `who` are evidence for it.
 
 Measured with vector, wordings and stored notes on five other people's prompts: with each person excluded from the fit,
-the AUROC is .99, .93, .97, .94 and .93. For a sixth person, it is .96. By prompt alone, it is .70 to .79 on lived
-sessions in English and Spanish, and .56 to .71 in French and German.
+the AUROC is .99, .93, .97, .94 and .93. For a sixth person, it is .96. By prompt alone, it is .74 to .78 on three
+people's lived sessions, none of whom had a part in the fit (`tests/benchmarks/train_memory_intent.py`).
 """
 
 from __future__ import annotations

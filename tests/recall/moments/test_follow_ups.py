@@ -54,7 +54,8 @@ TALKS = [
         WARD,
         [
             ("Ich trage Metamizol für Herrn Kowalczyk ein.", "ist das ok so?", "drug"),
-            ("Dr. Weidner muss das unterschreiben.", "wann ist er da?", "doctor"),
+            # Of four notes, the hours of visits answer a question for a time as well as anything.
+            ("Dr. Weidner muss das unterschreiben.", "wann ist er da?", "doctor visits"),
             ("Die Angehörigen fragen nach der Besuchszeit.", "und bis wann ist die?", "visits"),
             ("18 Uhr.", "ist das ok so?", ""),
             ("Ich habe die Besuchszeit eingetragen.", "passt", ""),
