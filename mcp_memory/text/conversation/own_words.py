@@ -14,6 +14,7 @@ _FOREIGN = [re.compile(either([one], _TABLE["parts"])) for one in _TABLE["foreig
 _HEADING, _HANDING, _MAIL, _QUOTED, _HANDS_OVER = (
     re.compile(either([one], _TABLE["parts"])) for one in _TABLE["openings"].values()
 )
+INLINE_CODE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 MASK = "▪"
 """Replaces each character of a quotation or code within a sentence."""
 
@@ -25,9 +26,10 @@ def own_words(message: str) -> str:
         return covered(message, " ")
     mail = _MAIL.search(message)
     text = message if mail is None else message[: mail.start()] + covered(message[mail.start() :], " ")
+    text = INLINE_CODE.sub(lambda code: code[0].replace("<", "\0"), text)  # a tag in it begins no foreign text
     for pattern in _FOREIGN:
         text = pattern.sub(lambda foreign: covered(foreign[0], " "), text)
-    return _without_handed_over(text)
+    return _without_handed_over(text.replace("\0", "<"))
 
 
 def pasted_words(message: str) -> str:

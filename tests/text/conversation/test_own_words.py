@@ -110,6 +110,8 @@ def test_what_is_pasted_is_not_typed(pasted: str) -> None:
         f"mach das immer so: {ORDER}",
         f"Mach das bitte hier: {ORDER}",
         f"kannst du das immer machen: {ORDER}",
+        f"components use `<script setup lang='ts'>` here. {ORDER}",
+        f"menus keep <RouterLink> and nothing else. {ORDER}",
     ],
 )
 def test_what_is_typed_stays(message: str) -> None:
