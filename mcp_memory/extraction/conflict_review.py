@@ -51,7 +51,7 @@ class ConflictReview:
     async def waiting(self) -> Sequence[ReviewItem]:
         """Return the open conflicts, latest first, each with both notes, and the doubles."""
         await self._conflicts.scan()
-        return await in_thread(self._read, what="reading notes")
+        return await in_thread(lambda: [self._item(*pair) for pair in self._found()], what="reading notes")
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
         """Settle conflicts as a single change that can be undone: `keep` the note, or `both`. Contradictions of the
@@ -83,9 +83,6 @@ class ConflictReview:
         return visible_in([{"id": one.id, "path": one.path, "title": why} for why, one in shown])
 
     # -- in threads --------------------------------------------------------------------------------------------
-
-    def _read(self) -> list[ReviewItem]:
-        return [self._item(*pair) for pair in self._found()]
 
     def _found(self) -> Sequence[Undecided]:
         """Return the open conflicts, latest first, each with the newer and the older note, and the doubles."""

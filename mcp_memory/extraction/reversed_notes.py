@@ -90,7 +90,8 @@ def _named(named: str, near: Iterable[StatedText]) -> list[StatedText]:
     """Return the notes with all words of a name, if possible those that begin with one. A unit names no thing, `deploy
     days`."""
     keys = {key for key in _keys(named) if key not in _UNIT_KEYS} or _keys(named)
-    fitting = [one for one in near if keys and all(_has_form(key, _keys_of(one)) for key in keys)]
+    known = [(one, _keys(f"{one.note.title}\n{QUOTED.sub('', one.note.text)}")) for one in near if keys]
+    fitting = [one for one, words in known if all(_has_form(key, words) for key in keys)]
     return [one for one in fitting if any(_has_form(old.lead, keys) for old in _sentences(one))] or fitting
 
 
@@ -145,10 +146,6 @@ def _kinds(found: Sequence[Token]) -> set[tuple[str, str]]:
 
 def _sentences(one: StatedText) -> Sequence[ParsedSentence]:
     return parse_statement(_ELISION.sub("", one.note.text), one.note.title)
-
-
-def _keys_of(one: StatedText) -> set[str]:
-    return _keys(f"{one.note.title}\n{QUOTED.sub('', one.note.text)}")
 
 
 def _keys(text: str) -> set[str]:

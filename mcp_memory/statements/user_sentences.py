@@ -62,7 +62,8 @@ def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[Us
     relayed_to = foreign_to = 0
     quoted_at = len(message)
     for start, end in _sentences(view, kept):
-        seen = _with_thumbs_as_words(view[start:end])
+        seen = view[start:end]
+        seen = "k".ljust(len(seen)) if _THUMBS.fullmatch(seen) else seen
         if stops_at(seen):
             if message[end:].lstrip().startswith(">"):
                 # The text below the quotation may be yours, or the other author's.
@@ -84,11 +85,6 @@ def _own_sentences(message: str, stops_at: Callable[[str], bool]) -> Sequence[Us
             likely = foreign_to <= start < handed_at, max(foreign_to, quoted_at) <= start and quoted_at == handed_at
             found.append(UserSentence(text, text_view, is_question, may_be_pasted, line - above, *likely))
     return _without_certainty(found)
-
-
-def _with_thumbs_as_words(view: str) -> str:
-    """Read a sentence of only thumbs as `k`, at the same length."""
-    return "k".ljust(len(view)) if _THUMBS.fullmatch(view) else view
 
 
 def _without_certainty(found: list[UserSentence]) -> list[UserSentence]:

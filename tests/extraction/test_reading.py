@@ -557,6 +557,22 @@ SPOKEN = {
         "Ja gut, dann eben 5 Belege", "Dann eben 5 Belege."),
     "150. no water check for now, it doubles the query": (
         "150. no water check for now", "The radius is 150, with no water check for now."),
+    "le cron des nouveautés, mets-le à 6h15": (
+        "le cron des nouveautés, mets-le à 6h15", "Le cron des nouveautés tourne à 6h15."),
+    "Pour les composants, `<script setup lang=\"ts\">` partout, et jamais d'Options API.": (
+        "Pour les composants, `<script setup lang=\"ts\">` partout, et jamais d'Options API",
+        "Composants : `<script setup lang=\"ts\">` partout, jamais d'Options API."),
+    "In the dialogs keep <Teleport> and nothing else, always.": (
+        "In the dialogs keep <Teleport> and nothing else", "The dialogs keep <Teleport> and nothing else."),
+    "Zum Installieren immer `npm ci --registry https://npm.example`": (
+        "immer `npm ci --registry https://npm.example`", "Installiert wird immer mit npm ci --registry https://npm.example."),
+    "Béatrice vient d'appeler : le port c'est 9443, pas 8443, elle s'est plantée": (
+        "le port c'est 9443, pas 8443, elle s'est plantée", "Le port est 9443, le 8443 était une erreur."),
+    "Le gel est décalé : du 15 au 22 au lieu du 14 au 18. Donc lundi 14 on peut encore livrer": (
+        "du 15 au 22 au lieu du 14 au 18. Donc lundi 14 on peut encore livrer",
+        "Le gel est du 15 au 22 décembre 2026. Lundi 14, on peut encore livrer."),
+    "à la mairie npm passe par le proxy, sinon il installe rien": (
+        "npm passe par le proxy, sinon il installe rien", "Sans le proxy de la mairie, npm n'installe rien."),
 }  # fmt: skip
 
 
@@ -567,7 +583,40 @@ async def test_what_the_person_says_outright_is_stored(sessions: Sessions, messa
         model.say({**PARCELS, "text": text, "quote": quote})
         async with sessions.engine(**model.sections) as engine:
             await finish(sessions, engine, line(1, message) + line(2, "ok", role="assistant"))
-            assert text in [one.title.replace("`", "") for one in made(engine)]
+            assert text.replace("`", "") in [one.title.replace("`", "") for one in made(engine)]
+
+
+@pytest.mark.parametrize(
+    ("agreed", "text", "state"),
+    [
+        ("Nickel. Mais le bouton seulement si pas de réservation derrière",
+         "Le mail a un bouton (seulement s'il n'y a pas de réservation derrière).", NoteState.ACTIVE),
+        ("Ja, den Knopf „Prolonger“ aber nur wenn bezahlt ist",
+         "Die Mail hat einen Knopf „Prolonger“, aber nur wenn bezahlt ist.", NoteState.ACTIVE),
+        ("Yes, the button only if nobody waits", "The mail has a button for all.", NoteState.INBOX),
+        ("Sí, el botón solo si nadie espera", "El correo tiene un botón, solo si nadie espera.", NoteState.ACTIVE),
+    ],
+)  # fmt: skip
+async def test_an_agreement_may_have_a_condition(sessions: Sessions, agreed: str, text: str, state: NoteState):
+    proposal = "ajouter au mail un bouton « Prolonger » (a button, botón, Knopf)"
+    talk = line(1, "the mail?") + line(2, f"Je propose d'{proposal}.", role="assistant") + line(3, agreed)
+    with reader() as model:
+        model.say({**PARCELS, "text": text, "quote": proposal, "agreed": agreed})
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine, talk)
+            assert [one.state for one in records(engine) if one.title == text] == [state]
+
+
+async def test_the_agents_quotation_may_stand_first(sessions: Sessions):
+    talk = line(1, "why is it slow?") + line(2, "One slow insert holds the mutex.", role="assistant")
+    talk += line(3, "makes sense. swap the buffer under the lock, insert outside")
+    text = "Swap the buffer under the lock and insert outside, as one slow insert held it."
+    quotes = ["One slow insert holds the mutex", "swap the buffer under the lock, insert outside"]
+    with reader() as model:
+        model.say({**PARCELS, "text": text, "quote": quotes, "agreed": "makes sense"})
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine, talk)
+            assert text in [one.title for one in made(engine)]
 
 
 @pytest.mark.parametrize(

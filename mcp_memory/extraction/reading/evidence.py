@@ -9,7 +9,7 @@ from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.statements.candidate import Voice
 from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, patterns
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences, user_sentences
-from mcp_memory.text.conversation.own_words import MASK, lowered, own_words, pasted_from, pasted_words
+from mcp_memory.text.conversation.own_words import INLINE_CODE, MASK, lowered, own_words, pasted_from, pasted_words
 from mcp_memory.text.conversation.relayed_words import relays
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.terms import content_words, coverage
@@ -20,7 +20,7 @@ LEAST_QUOTE_CHARS, MOST_QUOTE_CHARS, MOST_QUOTES = 4, 600, 5
 _PUNCTUATION = '.,;:!?¿¡…()"“”«»-–•*+'
 WORDS = read_cues("mcp_memory.extraction.reading", "words.toml")
 LEAST_UNQUOTED = 0.5
-"""The least share of a quotation's content words that the person neither put in quotation marks nor marked as code."""
+"""The least share of a quotation's content words that the person didn't put in quotation marks."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class _PersonsMessage:
 
     def states(self, quote: str) -> bool:
         """Return whether the quotation is made of the person's statements: none of its sentences is a question or
-        perhaps pasted, and most of it isn't quoted or code."""
+        perhaps pasted, and most of it isn't quoted."""
         return _are_statements(quote, self.sentences_with(quote))
 
     def adopts(self, agreed: str) -> Voice | None:
@@ -90,8 +90,8 @@ class SessionWords:
         self._messages = messages
         self._fresh_from = fresh_from
         self._persons = [_PersonsMessage(message) for message in messages if message.role is Role.USER]
-        agents = [message.turn.text for message in messages if message.role is Role.ASSISTANT]
-        self.said = "\n".join([*(one.own for one in self._persons), *agents])
+        self._agents = "\n".join(message.turn.text for message in messages if message.role is Role.ASSISTANT)
+        self.said = "\n".join([*(one.own for one in self._persons), self._agents])
         """What the person and the agent said, without pasted texts and the output of tools."""
 
     def find(self, quotes: Sequence[str], agreed: str, *, is_lesson: bool) -> Quotations | None:
@@ -100,11 +100,11 @@ class SessionWords:
         the agent's words if the person agreed to them right after it. Without an agreement, the agent's words support
         only a lesson, for review, and pasted words only what was said elsewhere, too."""
         for quote in (*quotes, f"{quotes[0]} ({agreed})"):
-            if not (LEAST_QUOTE_CHARS <= len(plain(quote)) <= MOST_QUOTE_CHARS and is_harmless(quote)):
+            if not LEAST_QUOTE_CHARS <= len(plain(quote)) <= MOST_QUOTE_CHARS or not is_harmless(quote):
                 return None
-        agents = [quote for quote in quotes[1:] if self._is_agents(quote)]
+        agents = [quote for quote in quotes if _has(self._agents, quote) and not self._persons_quote(quote)]
+        quotes = [quote for quote in quotes if quote not in agents] or [agents.pop(0)]
         accepted = [one for quote in agents if (one := self._agents_quote(quote, agreed, is_lesson=False))]
-        quotes = [quote for quote in quotes if quote not in agents]
         found = [(one, one.sentences_with(quote)) for quote in quotes if (one := self._persons_quote(quote))]
         is_certain = len(found) == len(quotes) and all(map(_are_statements, quotes, (one for _, one in found)))
         if len(quotes) == 1 and not is_certain:
@@ -115,19 +115,13 @@ class SessionWords:
             return None
         messages = (*(one.message for one, _ in found), *(message for one in accepted for message in one.messages))
         around = "\n".join(sentence.text for _, sentences in found for sentence in sentences)
-        voice = Voice.SAID if is_certain else Voice.UNSURE
         said = (quote for one in accepted for quote in one.quotes)
-        return Quotations((*quotes, *said), messages, voice, around)
+        return Quotations((*quotes, *said), messages, Voice.SAID if is_certain else Voice.UNSURE, around)
 
     def before(self, message: TranscriptMessage) -> str:
         """Return the text of a message and of the two before it."""
         place = self._messages.index(message)
         return "\n".join(one.turn.text for one in self._messages[max(0, place - 2) : place + 1])
-
-    def _is_agents(self, quote: str) -> bool:
-        return self._persons_quote(quote) is None and any(
-            _has(message.turn.text, quote) for message in self._messages if message.role is Role.ASSISTANT
-        )
 
     def _persons_quote(self, quote: str) -> _PersonsMessage | None:
         fresh = (one for one in self._persons if one.message.offset >= self._fresh_from)
@@ -159,15 +153,15 @@ class SessionWords:
 
 
 def _sentences_with(quote: str, sentences: Sequence[UserSentence]) -> Sequence[UserSentence]:
-    """Return the sentences that a quotation is made of, unless most of it is in quotation marks or code."""
+    """Return the sentences that a quotation is made of, unless most of it is in quotation marks."""
     wanted = _words(WORDS["listed"].sub("", quote))
     own = [(word, sentence) for sentence in sentences for word in _words(sentence.text)]
     found: list[list[UserSentence]] = []
     for at in range(len(own) - len(wanted) + 1):
         if wanted and [word for word, _ in own[at : at + len(wanted)]] == wanted:
             touched = list(dict.fromkeys(sentence for _, sentence in own[at : at + len(wanted)]))
-            unquoted = content_words(" ".join(sentence.unquoted.replace(MASK, " ") for sentence in touched))
-            if coverage(content_words(quote), unquoted) >= LEAST_UNQUOTED:
+            unquoted = [part for one in touched for part in (one.unquoted, *INLINE_CODE.findall(one.text))]
+            if coverage(content_words(quote), content_words(" ".join(unquoted).replace(MASK, " "))) >= LEAST_UNQUOTED:
                 found.append(touched)
     return max(found, key=lambda one: _are_statements(quote, one), default=())
 
@@ -199,12 +193,13 @@ def _is_asked(quote: str, question: UserSentence) -> bool:
 
 def _agrees(answer: _PersonsMessage, agreed: str, quote: str) -> bool:
     """Return whether the sentences with the words `agreed` accept what the agent said: they say yes or repeat it, and
-    none of the answer's sentences refuses or asks."""
+    no sentence of the answer refuses, or has a condition without being among them."""
     if not plain(agreed) or not answer.states(agreed):
         return False
-    views = [sentence.view for sentence in answer.sentences]
-    if any(map(patterns(AGREEMENT)["refuses"].match, views)):
+    limited = [one for one in answer.sentences_with(agreed) if WORDS["condition"].search(one.view)]
+    if any(patterns(AGREEMENT)["refuses"].match(one.view) for one in answer.sentences if one not in limited):
         return False
+    views = [sentence.view for sentence in answer.sentences]
     return any(map(_says_yes, views)) or bool(content_words(agreed) & content_words(quote))
 
 

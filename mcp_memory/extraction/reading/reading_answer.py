@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -12,6 +12,7 @@ from typing import Any, cast
 from mcp_memory.extraction.reading.evidence import MOST_QUOTES, WORDS, Quotations, SessionWords, plain
 from mcp_memory.extraction.reading.reading_prompt import ID_CHARS, ReadingPrompt, ShownNote
 from mcp_memory.statements.candidate import StatementKind
+from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.dates import MONTHS
 from mcp_memory.text.dates.due import WEEKDAYS, in_english
 from mcp_memory.text.escape_invisible import visible
@@ -39,16 +40,20 @@ LEAST_DENIED = 0.66
 _CLAUSE_END = re.compile(r"[,:.](?!\d)|[;!?\n()]|\b(?:but|sondern|aber|mais|sino|pero)\b", re.IGNORECASE)
 _NOT_CHOSEN = re.compile(rf"(?:{INSTEAD.pattern})(?:[^,;:.()]|[,:.](?=\d))*", re.IGNORECASE)
 """Matches the thing that another takes the place of, which the text only names."""
-_PLACEHOLDER = re.compile(r"(?<![\w`<>/])[\w./=-]*(?:[./_=-]<[a-z][\w-]*>|<[a-z][\w-]*>[./_=-])[\w./<>=-]*(?<![.])")
-"""Matches a name with a place to fill in, such as `forecast_<group>_<date>`, which is code in Markdown."""
+_PLACEHOLDER = re.compile(
+    r"(?<![\w`<>/])[\w./=-]*(?:[./_=-]<[a-z][\w-]*>|<[a-z][\w-]*>[./_=-])[\w./<>=-]*(?<![.])"
+    r"|(?<= )<[A-Z][a-z]\w*>"
+)
+"""Matches a name with a place to fill in, such as `forecast_<group>_<date>`, or a component such as `<Teleport>`, which
+is code in Markdown."""
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
 """Matches what held before, as the instructions ask for it."""
 _PER = re.compile(r"(?<=\d )[a-z]+/[a-z]+\b")
 """Matches a unit, such as `requests/min`."""
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WRITTEN_DATE = re.compile(
-    r"\d{4}-\d\d-\d\d|(?:\b\d{1,2}(?:st|nd|rd|th)?\.? ?(?:to|until|and|-|–|al|au|und|y|et) ?)?"
-    rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?\.? (?:(?:of|de) )?)?\b(?:{'|'.join(MONTHS)})\b\.?"
+    r"\d{4}-\d\d-\d\d|(?:(?<![\d.,:])\d{1,2}(?:st|nd|rd|th)?\.? ?(?:to|until|and|-|–|al|au|bis|und|y|et) ?)?"
+    rf"(?:(?<![\d.,:])\d{{1,2}}(?:st|nd|rd|th)?\.? (?:(?:of|de) )?)?\b(?:{'|'.join(MONTHS)})\b\.?"
     r"(?: \d{1,2}(?:st|nd|rd|th)?\b)?(?:,? (?:(?:of|de|del) )?\d{4})?"
     rf"|\b(?:{WEEKDAYS})\b"
 )
@@ -103,18 +108,13 @@ def check_answer(answer: str, asked: ReadingPrompt) -> SessionReading | None:
     items = [cast("Mapping[str, Any]", item) for item in list_at(given, "notes") if isinstance(item, dict)]
     support = _Support(asked)
     found = [support.statement(item) for item in items[:MOST_STATEMENTS]]
-    statements = _with_few_changes([one for one in found if one])
+    changing = [one for one in found if one and one.of and not one.of.is_made_here]
+    statements = [one for one in found if one and one not in changing[MOST_CHANGES:]]
     named = {str(note_id)[-ID_CHARS:] for note_id in list_at(given, "wrong")}
     wrong = [note for note in asked.notes if (note.is_made_here or note.waits) and note.short_id in named]
     decided = [replace(one, refutes=one.of in wrong) for one in statements]
     wrong = [note for note in wrong if note not in [one.of for one in decided]]
     return SessionReading(decided, wrong, len(found) - len(decided))
-
-
-def _with_few_changes(statements: Sequence[ReadStatement]) -> list[ReadStatement]:
-    """Drop what would change more older notes than one session plausibly does."""
-    changing = [one for one in statements if one.of and not one.of.is_made_here]
-    return [one for one in statements if one not in changing[MOST_CHANGES:]]
 
 
 def _parsed(answer: str) -> Mapping[str, Any]:
@@ -132,18 +132,22 @@ class _Support:
 
     def __init__(self, asked: ReadingPrompt) -> None:
         self._notes = {note.short_id: note for note in asked.notes}
-        self._projects, self._about = asked.projects, asked.about
+        self._projects = asked.projects
         self._words = SessionWords(asked.messages, asked.fresh_from)
         self._names = "\n".join([self._words.said, asked.about, *(note.text for note in asked.notes)])
         years = {message.turn.at.year for message in asked.messages if message.turn.at}
-        self._years = {str(year + more) for year in years for more in range(-2, 4)}
+        self._given = {str(year + more) for year in years for more in range(-2, 4)}
+        self._given |= _numbers(" ".join([asked.about.rpartition(", ")[2], *asked.projects]))
 
     def statement(self, item: Mapping[str, Any]) -> ReadStatement | None:
         """Return an item as a statement, a proposal if it isn't certain; None if it has no support."""
         with suppress(ValueError):
             verdict = Verdict(text_at(item, "do"))
             kind = StatementKind.FACT if verdict is Verdict.END else StatementKind(text_at(item, "kind"))
-            evidence = self._evidence(item, kind)
+            given = list_at(item, "quote") or [text_at(item, "quote")]
+            quotes = [_in_one_line(str(quote)) for quote in given[:MOST_QUOTES]]
+            is_lesson = kind in {StatementKind.LESSON, StatementKind.FIX}
+            evidence = self._words.find(quotes, _in_one_line(text_at(item, "agreed")), is_lesson=is_lesson)
             needs_note = verdict in {Verdict.REPLACE, Verdict.END}
             of = None if verdict is Verdict.STORE else self._notes.get(text_at(item, "of")[-ID_CHARS:])
             if evidence is None or (needs_note and of is None):
@@ -156,12 +160,15 @@ class _Support:
             said_at = evidence.messages[0].turn.at
             until, due = (_day(item, name, said_at.date() if said_at else None) for name in ("until", "due"))
             has_day = kind is not StatementKind.COMMITMENT or due is not None
-            is_certain = evidence.is_certain and has_day and _agree(text, evidence, of)
-            is_certain = is_certain and self._adds_nothing(text, evidence, of)
-            is_wide, when = item.get("everywhere") is True, tuple(_phrases(item))
-            project = next((one for one in self._projects if one == item.get("project")), None)
-            verdict = verdict if is_certain else Verdict.PROPOSE
-            return ReadStatement(verdict, kind, text, evidence, of, is_wide, project, until, due, when)
+            is_sure = evidence.is_certain and _agree(text, evidence, of) and self._adds_nothing(text, evidence, of)
+            phrases = [_in_one_line(str(phrase)) for phrase in list_at(item, "when")[:MOST_WHEN]]
+            when = tuple(one for one in phrases if 0 < len(one) <= MOST_WHEN_CHARS)
+            named = text_at(item, "project")
+            project = named if named in self._projects else None
+            verdict = verdict if is_sure and has_day else Verdict.PROPOSE
+            return ReadStatement(
+                verdict, kind, text, evidence, of, item.get("everywhere") is True, project, until, due, when
+            )
         return None
 
     def _end(self, evidence: Quotations, of: ShownNote) -> ReadStatement | None:
@@ -172,13 +179,6 @@ class _Support:
         if not evidence.is_certain or not content_words(about) & content_words(of.text):
             return None
         return ReadStatement(Verdict.END, StatementKind.FACT, "", evidence, of)
-
-    def _evidence(self, item: Mapping[str, Any], kind: StatementKind) -> Quotations | None:
-        given = list_at(item, "quote") or [text_at(item, "quote")]
-        quotes = [_in_one_line(str(quote)) for quote in given[:MOST_QUOTES]]
-        agreed = _in_one_line(text_at(item, "agreed"))
-        is_lesson = kind in {StatementKind.LESSON, StatementKind.FIX}
-        return self._words.find(quotes, agreed, is_lesson=is_lesson)
 
     def _is_said(self, text: str, evidence: Quotations, of: ShownNote | None) -> bool:
         """Return whether the quotations support the statement, and its values were said or stand in the replaced
@@ -196,14 +196,10 @@ class _Support:
             return False
         named = _PER.sub(" ", text)
         names = [fact.key for fact in facts(named) if fact.kind is FactKind.IDENTIFIER and not fact.key[0].isdigit()]
-        numbers = _numbers(f"{self._words.said}\n{evidence.around}\n{of.text if of else ''}") | self._years
-        return self._figures(text) <= numbers and all(plain(name) in plain(known) for name in names)
-
-    def _figures(self, text: str) -> set[str]:
-        """Return the numbers of a statement, except in written dates and in names of projects."""
-        for project in (self._about.rpartition(", ")[2], *self._projects):
-            text = text.replace(project, " ")
-        return _numbers(_WRITTEN_DATE.sub(" ", in_english(text)))
+        said = (
+            _numbers(f"{self._words.said}\n{evidence.text}\n{evidence.around}\n{of.text if of else ''}") | self._given
+        )
+        return _figures(text) <= said and all(plain(name) in plain(known) for name in names)
 
     def _adds_nothing(self, text: str, evidence: Quotations, of: ShownNote | None) -> bool:
         """Return whether the figures of a statement are in the quoted messages or the replaced note, and its names were
@@ -212,20 +208,26 @@ class _Support:
         names = [fact.key for fact in facts(text) if fact.kind is FactKind.NAME and language_of(terms(text)) != "de"]
         said = plain("\n".join([self._names, evidence.around, *around]))
         unsaid = [name for name in names if plain(name) not in said and not _WRITTEN_DATE.fullmatch(in_english(name))]
-        figures = self._figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
-        return not unsaid and figures <= _numbers("\n".join(around)) | self._years
+        figures = _figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
+        return not unsaid and figures <= _numbers("\n".join(around)) | self._given
 
 
 def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
-    """Return whether a statement asserts nothing that its quotations deny, and denies something only if they, the
-    sentences around them or the replaced note do, or they choose something else."""
-    text, quoted = _NOT_CHOSEN.sub(" ", text), _CLAUSE_END.split(evidence.text)
+    """Return whether a statement has each condition of its quotations, asserts nothing that they deny, and denies
+    something only if they, the sentences around them or the replaced note do, or they choose something else."""
+    quoted = _CLAUSE_END.split(evidence.text)
+    conditions = map(content_words, filter(WORDS["condition"].search, map(lowered, quoted)))
+    if any(coverage(condition, content_words(text)) < LEAST_DENIED for condition in conditions):
+        return False
+    text = _NOT_CHOSEN.sub(" ", text)
     said = [evidence.text, evidence.around, of.text if of else ""]
     denied_there = any(denies(one) or WORDS["turns_down"].search(one.lower()) for one in said)
     if denies(text) and not denied_there and not _chooses(text, quoted):
         return False
     clauses = _CLAUSE_END.split(_IN_PARENTHESES.sub(" ", text))
-    asserted = content_words("\n".join(clause for clause in clauses if not denies(clause)))
+    asserted = content_words(
+        "\n".join(one for one in clauses if not (denies(one) or WORDS["mistaken"].search(one.lower())))
+    )
     kept = [_NOT_CHOSEN.sub(" ", clause) for clause in quoted]
     affirmed = content_words("\n".join(one for one in kept if not denies(one)))
     for clause in filter(_NOT_CHOSEN.search if denies(text) else denies, quoted):
@@ -239,22 +241,22 @@ def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
 
 def _chooses(text: str, quoted: Sequence[str]) -> bool:
     """Return whether each denial begins a clause after a choice, `scrublet, not scDblFinder`, and names things from the
-    quotations, which name the choice elsewhere."""
-    before = set[str]()
-    for clause in _CLAUSE_END.split(text):
-        words = {word for word in content_words(DENIES.sub(" ", clause)) if len(word) > 2}
-        if denies(clause):
-            named = [content_words(one) for one in quoted]
-            chosen = {word for one in named if not one & words for word in one}
-            if not DENIES.match(clause.strip()) or not words <= set[str]().union(*named) or not before & chosen:
-                return False
-        before |= words
-    return True
+    quotations."""
+    clauses, named = _CLAUSE_END.split(text), content_words("\n".join(quoted))
+    denials = [clause for clause in clauses if denies(clause)]
+    things = content_words(DENIES.sub(" ", "\n".join(denials)))
+    return all(DENIES.match(clause.strip()) for clause in denials) and things <= named and clauses[0] not in denials
+
+
+def _figures(text: str) -> set[str]:
+    """Return the numbers of a statement, except in written dates."""
+    return _numbers(_WRITTEN_DATE.sub(" ", in_english(text)))
 
 
 def _numbers(text: str) -> set[str]:
-    """Return the numbers of a text; `16:00` and `16`, and `04:30` and `4:30` are the same."""
-    found = {number.replace(",", "") for number in _NUMBER.findall(text)}
+    """Return the numbers of a text; `16:00` and `16`, `04:30` and `4:30`, and `9h30` and `9:30` are the same."""
+    read = "\n".join([text, *map(in_english, text.splitlines())])
+    found = {number.replace(",", "").replace(".", ":") for number in _NUMBER.findall(read)}
     return {number.removesuffix(":00").lstrip("0") or "0" for number in found}
 
 
@@ -265,13 +267,6 @@ def _day(item: Mapping[str, Any], name: str, said: date | None) -> date | None:
     if day and said and not said <= day <= said + LONGEST_AHEAD:
         raise ValueError(name)
     return day
-
-
-def _phrases(item: Mapping[str, Any]) -> Iterator[str]:
-    for phrase in list_at(item, "when")[:MOST_WHEN]:
-        shown = _in_one_line(str(phrase))
-        if shown and len(shown) <= MOST_WHEN_CHARS:
-            yield shown
 
 
 def _in_one_line(text: str) -> str:
