@@ -54,9 +54,9 @@ TALKS = [
         WARD,
         [
             ("Ich trage Metamizol für Herrn Kowalczyk ein.", "ist das ok so?", "drug"),
-            # Of four notes, the hours of visits answer a question for a time as well as anything.
+            # Of four notes, two name times: a question for a time gets both.
             ("Dr. Weidner muss das unterschreiben.", "wann ist er da?", "doctor visits"),
-            ("Die Angehörigen fragen nach der Besuchszeit.", "und bis wann ist die?", "visits"),
+            ("Die Angehörigen fragen nach der Besuchszeit.", "und bis wann ist die?", "doctor visits"),
             ("18 Uhr.", "ist das ok so?", ""),
             ("Ich habe die Besuchszeit eingetragen.", "passt", ""),
             ("Die Bertol-Pumpe ist eingetragen.", "ja, mach weiter", ""),
