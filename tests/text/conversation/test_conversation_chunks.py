@@ -165,7 +165,7 @@ def test_what_begins_a_block_stands_below_the_name(text: str) -> None:
         (["```\nx\n```", "Why does the build fail on Mondays"], "Why does the build fail on Mondays"),
         (["好。我们把索引放在数据库里，因为它只需要一个文件而且不用服务器。好的"],
          "我们把索引放在数据库里，因为它只需要一个文件而且不用服务器。"),
-        (["word " * 40], " ".join(["word"] * 15)), (["x" * 300], "x" * 100),
+        (["word " * 40], f"{'word ' * 20}…"), (["x" * 300], f"{'x' * 100} …"),
     ],
 )  # fmt: skip
 def test_the_title_is_the_first_sentence_that_tells_something(texts: list[str], title: str) -> None:
