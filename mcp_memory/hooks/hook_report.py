@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from mcp_memory.errors import DeadlineExceeded
@@ -44,15 +44,15 @@ class HooksReport:
     text. Times are of the whole process, None without a call. `failures` by cause, including calls without a session.
     `degraded`: prompts that may have got less than usual, by reason. `late`: see `count_late`."""
 
-    sessions: tuple[SessionReport, ...] = ()
-    prompts: int = 0
-    silent_prompts: int = 0
-    tokens_per_prompt: float | None = None
-    p50_ms: float | None = None
-    p99_ms: float | None = None
-    failures: Mapping[str, int] = field(default_factory=dict[str, int])
-    degraded: Mapping[str, int] = field(default_factory=dict[str, int])
-    late: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    sessions: tuple[SessionReport, ...]
+    prompts: int
+    silent_prompts: int
+    tokens_per_prompt: float | None
+    p50_ms: float | None
+    p99_ms: float | None
+    failures: Mapping[str, int]
+    degraded: Mapping[str, int]
+    late: Mapping[str, tuple[int, int]]
 
 
 def report(lines: Iterable[Line], sessions: int) -> HooksReport:
