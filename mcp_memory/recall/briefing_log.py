@@ -8,11 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from mcp_memory.models import NoteId, Passage
+from mcp_memory.recall.moments import WORD_SETS
 from mcp_memory.recall.moments.shown_notes import odds_of
 from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.text.dates import format_when
-from mcp_memory.text.language.terms import fold, folded, terms
+from mcp_memory.text.language.terms import fold, folded, terms, words
+from mcp_memory.text.language.word_lists import function_words
 from mcp_memory.usage.note_use import with_odds
 from mcp_memory.usage.use_counter import UseCounter
 
@@ -74,6 +76,7 @@ class BriefingLog:
 
 
 def matched_words(prompt: str, text: str) -> list[str]:
-    """Return the prompt's words that the text has in any form, in the prompt's order."""
-    known = folded(text)
-    return [word for word in terms(prompt) if fold(word) in known][:MOST_WORDS]
+    """Return the prompt's words that the text has in any form, in the prompt's order, without function words."""
+    known, common = folded(text), function_words(words(prompt)) | WORD_SETS["links"]
+    telling = (word for word in terms(prompt) if len(word) > 1 and word not in common)
+    return [word for word in telling if fold(word) in known][:MOST_WORDS]

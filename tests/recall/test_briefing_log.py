@@ -118,6 +118,20 @@ async def test_an_erased_note_leaves_no_words_there(world: World) -> None:
 
 def test_words_match_in_any_form_and_stop_words_never() -> None:
     assert matched_words("Which ports does the database use?", "The database: its port is 1") == ["ports", "database"]
+    for prompt, note, shared in (
+        (
+            "Le relance SMS, c'est lundi à 9h30 ?",
+            "La relance des SMS part à 9h30.",
+            ["relance", "sms", "9h30"],
+        ),
+        (
+            "Wann läuft die Sicherung auf dem NAS?",
+            "Die Sicherung läuft auf dem NAS.",
+            ["läuft", "sicherung", "nas"],
+        ),
+        ("No, ¿el puerto de la base es el 1?", "El puerto de la base no es el 2.", ["puerto", "base"]),
+    ):
+        assert matched_words(prompt, note) == shared
 
 
 @pytest.mark.parametrize("project", [None, "api"])
