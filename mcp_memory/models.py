@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NewType
+from typing import TYPE_CHECKING, Any, NamedTuple, NewType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -303,8 +303,7 @@ class Filters:
         return frozenset((self.project, *self.aliases))
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A row of a retriever; scores of different retrievers or engines are not comparable."""
 
     chunk_id: int

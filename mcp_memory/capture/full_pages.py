@@ -3,10 +3,10 @@ it. Full pages are filled again from the transcript."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.off_record_turns import Stretch, TakenBack, list_turns
@@ -68,8 +68,7 @@ BeginOf = Callable[[str], int | None]
 """Returns the offset of a page's first message, None for a page that doesn't exist."""
 
 
-@dataclass(frozen=True)
-class ChangedPages:
+class ChangedPages(NamedTuple):
     """`removed`: pages, named by `page_of`. `pages` replace some of them. `threads`: the last segment of each. `full`:
     whether a full page is among them."""
 

@@ -4,6 +4,7 @@ import hashlib
 import os
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.readers.lines import LineBatch, read_lines
@@ -27,8 +28,7 @@ class NewLines:
     restarted: bool
 
 
-@dataclass(frozen=True)
-class Unread:
+class Unread(NamedTuple):
     """`size` of the transcript in bytes or events, and the bytes that are new."""
 
     size: int

@@ -35,8 +35,7 @@ _AROUND = 40
 """Characters per turn besides its text: speaker, time, an occasional day heading."""
 
 
-@dataclass(frozen=True)
-class SpokenTurn:
+class SpokenTurn(NamedTuple):
     """A turn, and the byte of its transcript at which its line begins."""
 
     turn: Turn
@@ -83,8 +82,7 @@ class SessionSegment:
         return SessionSegment(self.number, tuple(spoken for spoken in self.turns if spoken.offset not in offsets))
 
 
-@dataclass(frozen=True)
-class SegmentOrigin:
+class SegmentOrigin(NamedTuple):
     """`name` is the transcript's, `thread` the session or its sub-agent."""
 
     client: str

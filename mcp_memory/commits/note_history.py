@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.git.repository import (
@@ -50,8 +50,7 @@ class HistoryEvent:
     files: int | None = None
 
 
-@dataclass(frozen=True)
-class KnownNote:
+class KnownNote(NamedTuple):
     """A note in its repository. `paths` are all that the note ever had; `id` is None if only its path identifies it;
     `file` is the note now."""
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from ulid import ULID
 
@@ -48,8 +49,7 @@ MOST = 10_000
 GIST_SENTENCES = 3
 
 
-@dataclass(frozen=True)
-class WrittenPage:
+class WrittenPage(NamedTuple):
     """The step that writes a page. `problem` is the reason why the page is provisional."""
 
     step: WriteStep
@@ -226,8 +226,7 @@ def _keeps_all(topic: Topic, page: NoteFile) -> bool:
     return ids.issuperset(used) and all(line in page.text for line in links)
 
 
-@dataclass(frozen=True)
-class Audit:
+class Audit(NamedTuple):
     """The kept and dropped facts; `dropped` is ordered by kind and key."""
 
     kept: int

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,7 @@ class PendingWork:
         return bool(self.stale or self.improvable or self.is_untidy or self.fresh >= enough)
 
 
-@dataclass(frozen=True)
-class WorkLeft:
+class WorkLeft(NamedTuple):
     """The notes and topics that a run left unchanged, and that another run would leave unchanged, too."""
 
     fresh: Collection[VersionMark] = frozenset()

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,7 @@ HEADING = "# Topics\n\nWhat is remembered, by topic. Each link leads to a page t
 _MARKUP = re.compile(r"[\[<`]")
 
 
-@dataclass(frozen=True)
-class MapEntry:
+class MapEntry(NamedTuple):
     """A topic. `page` is the path of its page, None without a readable page; `level` is 0 at the top."""
 
     id: NoteId | None

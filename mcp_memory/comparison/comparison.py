@@ -6,6 +6,7 @@ A wrong "same" loses a statement, and a wrong "other value" marks a note that is
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from mcp_memory.comparison.other_value import NoteText, find_contradiction
 from mcp_memory.comparison.same_form import Contradiction
@@ -17,8 +18,7 @@ from mcp_memory.text.language.terms import are_two, content_words, jaccard, word
 Cosine = Callable[[str, str], float]
 
 
-@dataclass(frozen=True)
-class Closeness:
+class Closeness(NamedTuple):
     """The least closeness of two texts: a share of common content words, or else a cosine, which counts only with
     `common` of the words."""
 
@@ -115,8 +115,7 @@ class Comparison:
         return _read(self.newer.text)
 
 
-@dataclass(frozen=True)
-class _Reading:
+class _Reading(NamedTuple):
     """A text, read once and compared often. `negated` are the words behind negations, which are found only in
     English; in other languages numbers decide. `spelled` are all words as written, in lower case."""
 

@@ -6,8 +6,8 @@ two runs) must not be mistaken for one. `tests/eval/contradictions` has the figu
 
 import re
 from collections.abc import Collection, Sequence, Set
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from mcp_memory.comparison.same_form import Contradiction, same_form, switched, word_keys
 from mcp_memory.comparison.sentence import (
@@ -50,8 +50,7 @@ _EACH_ITS_OWN = frozenset({"fix", "idea"})
 """Kinds whose notes each have their own values."""
 
 
-@dataclass(frozen=True)
-class NoteText:
+class NoteText(NamedTuple):
     """A note or log entry; `text` excludes the frontmatter, `session` is where it was said."""
 
     text: str

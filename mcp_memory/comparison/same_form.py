@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_memory.comparison.sentence import ParsedSentence
 from mcp_memory.comparison.values import MEASURED, SWITCHES, Token, common_keys
@@ -12,8 +12,7 @@ MOST_DROPPED = 3
 _WORD_TYPES = frozenset({"word", "name"})
 
 
-@dataclass(frozen=True)
-class Contradiction:
+class Contradiction(NamedTuple):
     """The old and new values. `before` quotes the older statement, `after` the newer one if it gives a single value,
     else None. `outright`: the newer statement explicitly rejects the older value, or says that it changes."""
 

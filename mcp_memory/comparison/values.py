@@ -4,6 +4,7 @@ Also loads the words and patterns that signal a change, for all languages, from 
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mcp_memory.text.language.terms import fold, plain
 from mcp_memory.text.language.word_lists import function_words
@@ -52,8 +53,7 @@ _CHANGED, _WHEN = _pattern(_TABLE["changed"]), _pattern(_TABLE["when"])
 _REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") for text in _TABLE[name]]
 
 
-@dataclass(frozen=True)
-class Rejection:
+class Rejection(NamedTuple):
     """The part of a sentence, from `start` to `end`, that is no longer true. `is_change`: the sentence implies that it
     once was."""
 
@@ -114,8 +114,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A word or value. `type` is "word", "name" or a type of value; equal words and values have the same `key`. `start`
     and `end` are offsets in the sentence; `noun` is the word directly after a plain number."""
 

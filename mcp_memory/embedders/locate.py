@@ -4,8 +4,8 @@ import hashlib
 import importlib.util
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_memory.embedders.base import EmbedderConfig, Progress
 from mcp_memory.embedders.child import run_child
@@ -26,8 +26,7 @@ OTHER_RUNTIMES = ("onnx", "openvino")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 
-@dataclass(frozen=True)
-class ModelSource:
+class ModelSource(NamedTuple):
     """A complete model in the layout of sentence-transformers or transformers."""
 
     name: str

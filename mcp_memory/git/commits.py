@@ -7,8 +7,8 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_memory.errors import Busy, GitUnavailable, McpMemoryError
 from mcp_memory.git.repository import Repository, files_at
@@ -16,8 +16,7 @@ from mcp_memory.git.repository import Repository, files_at
 _UNTRACKED = "??"
 
 
-@dataclass(frozen=True)
-class FileChange:
+class FileChange(NamedTuple):
     """One file that a commit changes. `path` is relative to the vault. `before` has its committed bytes, None for a new
     file. `after` has the bytes on disk, None for a removed file."""
 
@@ -26,8 +25,7 @@ class FileChange:
     after: bytes | None
 
 
-@dataclass(frozen=True)
-class FoundChanges:
+class FoundChanges(NamedTuple):
     """The changed files. `untracked` are paths that git doesn't know yet. `waiting` are paths that need an action of
     yours first, each with the reason; they are in no change."""
 
@@ -106,16 +104,14 @@ _CONTENTION = ("index.lock", "cannot lock ref")
 """Git's messages when another git changes the index or the branch in the same instant."""
 
 
-@dataclass(frozen=True)
-class CommitPart:
+class CommitPart(NamedTuple):
     """A commit to make."""
 
     message: str
     changes: Sequence[FileChange]
 
 
-@dataclass(frozen=True)
-class CommitResult:
+class CommitResult(NamedTuple):
     """The outcome. `commits` are hashes, oldest first. `waiting` are paths that need an action of yours first, each
     with the reason."""
 

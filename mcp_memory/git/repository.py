@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, time
+from typing import NamedTuple
 
 from mcp_memory.errors import Busy, GitUnavailable, InvalidInput, NotFound
 from mcp_memory.models import Etag, etag_of
@@ -138,8 +139,7 @@ _NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
 """Options against programs that your configuration may run to show a difference; `-S` would run them, too."""
 
 
-@dataclass(frozen=True)
-class FileTouch:
+class FileTouch(NamedTuple):
     """A commit's change to one file: its path after and before the commit (None if absent), and the hashes of its
     bytes."""
 
@@ -149,8 +149,7 @@ class FileTouch:
     old: str
 
 
-@dataclass(frozen=True)
-class HistoryStep:
+class HistoryStep(NamedTuple):
     """One commit; `when` is its author's time in ISO 8601 with offset."""
 
     commit: str

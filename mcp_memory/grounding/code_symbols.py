@@ -9,12 +9,11 @@ import re
 import tomllib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mcp_memory.runtime.limited_child import serve
 from mcp_memory.text.parsed_values import table_at
@@ -31,8 +30,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _PARTS = re.compile(r"\.|::|#|->")
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A definition. Its name includes the enclosing definitions. `tokens` are its code without comments and layout,
     with its own name replaced. The tokens of a class include the names of its methods, but not their bodies."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -71,8 +71,7 @@ class Upsert:
     links: Sequence[NoteLink] = ()
 
 
-@dataclass(frozen=True)
-class Delete:
+class Delete(NamedTuple):
     """Remove all rows of a path."""
 
     path: NotePath
@@ -95,8 +94,7 @@ class ScoredRows:
         return map(Scored, self.ids.tolist(), self.scores.tolist())
 
 
-@dataclass(frozen=True, slots=True)
-class NearPhrase:
+class NearPhrase(NamedTuple):
     """A phrase under `when`, the first chunk of its note, and its cosine with a question."""
 
     text: str
@@ -104,8 +102,7 @@ class NearPhrase:
     cosine: float
 
 
-@dataclass(frozen=True)
-class Watermark:
+class Watermark(NamedTuple):
     """The progress of the active generation."""
 
     token: int
@@ -122,8 +119,7 @@ Part = Literal["words", "vectors"]
 """A part of the engine's files that may have to be read into memory before the first search."""
 
 
-@dataclass(frozen=True)
-class UnreadFiles:
+class UnreadFiles(NamedTuple):
     """The share of the words and vectors of `passages` chunks that has been read into memory, 0 to 1; None if the next
     search doesn't have to wait for them."""
 

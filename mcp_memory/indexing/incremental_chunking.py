@@ -4,7 +4,8 @@ No fence, comment or list is open at the heading of an entry, so whatever is add
 same. The last entry is cut again, since its text may continue.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from mcp_memory.models import Chunk
 from mcp_memory.runtime.lru_cache import LruCache
@@ -19,8 +20,7 @@ from mcp_memory.text.chunking.chunker import (
 )
 
 
-@dataclass(frozen=True)
-class ChunkedLog:
+class ChunkedLog(NamedTuple):
     """A log's text, where its body begins, and its chunks."""
 
     text: str

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused
 from mcp_memory.index.base import Index, IndexedChunk, Upsert
@@ -31,16 +32,14 @@ PASSAGES_VERSION = 14
 indexes are rebuilt."""
 
 
-@dataclass(frozen=True)
-class IndexedFile:
+class IndexedFile(NamedTuple):
     """The version of a file from which its rows were made."""
 
     signature: str
     etag: Etag
 
 
-@dataclass(frozen=True)
-class PreparedRows:
+class PreparedRows(NamedTuple):
     """One note to be written to the index, unless the file has changed."""
 
     file: NoteFile

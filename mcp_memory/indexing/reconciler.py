@@ -7,10 +7,10 @@ A file in the state folder marks such a loss, so that a restart does not forget 
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
 
 import anyio
 
@@ -109,8 +109,7 @@ READING = "reading"
 """The phase of progress in which a sweep reads many files."""
 
 
-@dataclass(frozen=True)
-class ReconcileResult:
+class ReconcileResult(NamedTuple):
     """A finished sweep. `at` is when it ended, in monotonic seconds."""
 
     files: int
@@ -209,8 +208,7 @@ class Reconciler:
         return await in_thread(self._vault.list, what="listing the vault")
 
 
-@dataclass(frozen=True)
-class DiskDiff:
+class DiskDiff(NamedTuple):
     """`doubtful` files were not listed, but something was odd at their path or above it, so they must be checked."""
 
     to_read: tuple[NotePath, ...]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from itertools import groupby
+from typing import NamedTuple
 
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.comparison.same_form import Contradiction
@@ -26,8 +26,7 @@ _HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:pr
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class StatedText:
+class StatedText(NamedTuple):
     """A note, its place, and when it was made; `compatible`: the ids of notes that it doesn't replace. An imported note
     is older and newer than none. `is_judged`: a language model worded it, and decided which older notes it
     replaces."""

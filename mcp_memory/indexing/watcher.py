@@ -5,9 +5,9 @@ Each folder is watched separately, since a recursive watch follows links out of 
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic
+from typing import NamedTuple
 
 import anyio
 import anyio.from_thread
@@ -35,8 +35,7 @@ UNTOLD_SWEEPS = 2
 may just have been earlier than its event."""
 
 
-@dataclass(frozen=True)
-class SweepResult:
+class SweepResult(NamedTuple):
     """The folders to watch, by absolute path, and how many files had changed."""
 
     folders: Mapping[str, FolderId]

@@ -1,7 +1,7 @@
 """Recognizes our own commands in configurations, and the vault of each."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 PROGRAM, MODULE = "mcp-memory", ["-P", "-m", "mcp_memory"]
 """Our program's name, and the words that follow a Python interpreter to run the program."""
@@ -20,8 +20,7 @@ _WORD = r"""[\w@%+=:,./-]+|"(?:[^"\\$`\n]|\\["\\$`])*"|'[^'\n]*'"""
 """A shell word as `install` or a careful person writes it, with no other shell syntax."""
 
 
-@dataclass(frozen=True)
-class OurCommand:
+class OurCommand(NamedTuple):
     """A command of ours. `verb` is `headers`, `stdio`, or `hook EVENT`. `vault` is None for the default vault."""
 
     verb: str

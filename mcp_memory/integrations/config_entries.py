@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, jsonc, toml
@@ -33,8 +33,7 @@ class ConfigEntry(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class HookEvent:
+class HookEvent(NamedTuple):
     """An event of `mcp-memory hook`, by its `name`. `matcher`: a regular expression for the tools (or other kinds of
     the event) for which the client runs the command; empty for all."""
 

@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations.config_entries import ConfigEntry
@@ -39,8 +40,7 @@ class ConfigTarget:
         return any(isinstance(entry, kinds) for entry in self.entries)
 
 
-@dataclass(frozen=True)
-class ConfigChange:
+class ConfigChange(NamedTuple):
     """A change of the file's bytes from `old` to `new`; None means no file. `what`: the entries added or removed.
     `spent`: backups with no content that the new bytes lack. `keeps_old`: whether a backup is made."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from mcp_memory.errors import Refused
 
@@ -20,8 +19,7 @@ _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
-@dataclass(frozen=True)
-class JsonNode:
+class JsonNode(NamedTuple):
     """A value and its position: `text[start:end]`. `items` are a container's members or elements, in order."""
 
     start: int
@@ -34,8 +32,7 @@ class JsonNode:
         return isinstance(self.value, (dict, list))
 
 
-@dataclass(frozen=True)
-class JsonItem:
+class JsonItem(NamedTuple):
     """A member or element. `start` is the position of its first character, or of its name. `after` is the position
     behind its comma, None without a comma."""
 

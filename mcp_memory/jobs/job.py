@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, time, timedelta, tzinfo
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.models import NotePath
@@ -189,8 +189,7 @@ class JobReport:
     figures: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
-@dataclass(frozen=True)
-class JobTurn:
+class JobTurn(NamedTuple):
     """A run under way. `why` it was due; `asked`: you wait for it. `lull` returns when nobody is being served, or after
     a few seconds, or once its argument is true. Await it between steps, in the task that the job was called in. Leave
     nothing half-done then, because a captured session may come in between."""

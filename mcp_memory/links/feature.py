@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import TargetRequest
@@ -24,8 +24,7 @@ MOST_NEIGHBOURS = 500
 MOST_HOPS = 5
 
 
-@dataclass(frozen=True)
-class Hop:
+class Hop(NamedTuple):
     """A step from a note to the next, along the link or against it."""
 
     type: str

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
@@ -129,8 +129,7 @@ EVERY = 1_000_000
 LINT_S = 300.0
 
 
-@dataclass(frozen=True)
-class LinkFinding:
+class LinkFinding(NamedTuple):
     """A faulty link. The fault is `broken`, `ambiguous`, `moved` (the link now leads to a different note), `forgotten`,
     `archived` or `superseded`."""
 

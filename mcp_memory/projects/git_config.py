@@ -5,7 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 _SCP_FORM = re.compile(r"(?:[^@/\s]*@)?(?P<host>\[[^\]]+\]|[^:/\s@]+):(?!//)(?P<path>.*)", re.DOTALL)
@@ -69,8 +69,7 @@ _ENTRY = re.compile(r"([A-Za-z][\w\-]*)\s*(?:=\s*(.*))?", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "b": "\b"}
 
 
-@dataclass(frozen=True)
-class ConfigValue:
+class ConfigValue(NamedTuple):
     """A value, with its section and name in lower case; `part` is the name in quotes beside the section."""
 
     section: str

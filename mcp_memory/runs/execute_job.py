@@ -7,8 +7,9 @@ import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath
@@ -34,8 +35,7 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 
-@dataclass(frozen=True)
-class TouchedNotes:
+class TouchedNotes(NamedTuple):
     """The result of a step: the files written, and the paths freed."""
 
     files: tuple[NoteFile, ...] = ()

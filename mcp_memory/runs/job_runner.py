@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Itera
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import anyio
 from anyio import from_thread
@@ -88,8 +89,7 @@ def summarize_run(entries: Iterable[JobEntry]) -> str:
 IDLE = "idle"
 
 
-@dataclass(frozen=True)
-class LastRun:
+class LastRun(NamedTuple):
     """The last run. `run` is its name: the local time when it began (`20261121T093005`)."""
 
     run: str

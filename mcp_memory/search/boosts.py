@@ -5,8 +5,8 @@ The patterns for times are English; questions in other languages get no such boo
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import NamedTuple
 
 from mcp_memory.models import Passage
 from mcp_memory.search.confidence import place_of
@@ -31,8 +31,7 @@ _NAMES_TIME = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class BoostWeights:
+class BoostWeights(NamedTuple):
     """The boosts, which are added to a fused score, whose best is about 2. Measured on the development sets, within 500
     tokens."""
 
@@ -56,8 +55,7 @@ class BoostWeights:
     All find theirs among the first five."""
 
 
-@dataclass(frozen=True)
-class ParsedQuestion:
+class ParsedQuestion(NamedTuple):
     """The parts of a question that boosts depend on."""
 
     names: frozenset[str]

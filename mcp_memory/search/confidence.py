@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from mcp_memory.embedders.base import Embedder
 
 
-@dataclass(frozen=True)
-class ConfidenceWeights:
+class ConfidenceWeights(NamedTuple):
     """A logistic model: the doubt, which is subtracted, and the weight of each feature."""
 
     doubt: float

@@ -7,6 +7,7 @@ Scores are comparable within one question only.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,7 @@ _MOST_CEILING = 10.0
 """The highest ceiling, as a multiple of the best row's score, which is tiny in a vault of a few similar notes."""
 
 
-@dataclass(frozen=True)
-class FusionWeights:
+class FusionWeights(NamedTuple):
     """The weights of the fusion. Points are of evidence within 500 tokens on the development sets; less than 1 point is
     noise."""
 

@@ -4,9 +4,8 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from unicodedata import normalize
 
 import numpy as np
@@ -161,8 +160,7 @@ DEADLINE_S = 0.25
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class NearPassage:
+class NearPassage(NamedTuple):
     """A passage near a text. `cosine` is 0 if no model is loaded or the passage was found only by words."""
 
     passage: Passage

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -61,8 +61,7 @@ class RelevanceFeatures:
     """1 for a further passage of a note or of a log entry, else 0."""
 
 
-@dataclass(frozen=True)
-class RelevanceWeights:
+class RelevanceWeights(NamedTuple):
     """A logistic model: the doubt, which is subtracted, and the weight of each feature."""
 
     doubt: float

@@ -14,13 +14,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 
 
-@dataclass(frozen=True)
-class Blob:
+class Blob(NamedTuple):
     """A file's bytes with the stat of the descriptor that they were read from."""
 
     data: bytes
@@ -29,8 +29,7 @@ class Blob:
     whole: bool = True
 
 
-@dataclass(frozen=True)
-class WriteReceipt:
+class WriteReceipt(NamedTuple):
     """The outcome of a write."""
 
     etag: Etag
@@ -55,8 +54,7 @@ class Listing:
     missing: frozenset[str] = frozenset()  # prefixes (`@name/`) of sources that couldn't be listed
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """The problems that a start should report."""
 
     warnings: Sequence[str] = ()  # guarantees that this storage can't give

@@ -14,8 +14,9 @@ import stat
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, PreconditionFailed
 from mcp_memory.models import Etag
@@ -27,8 +28,7 @@ from mcp_memory.text.escape_invisible import printable
 _MAX_COPIES = 1000
 
 
-@dataclass(frozen=True)
-class PublishTarget:
+class PublishTarget(NamedTuple):
     """A name in an open folder; `folder_path` finds the folder again when the descriptor is closed."""
 
     folder: int
@@ -36,8 +36,7 @@ class PublishTarget:
     name: str
 
 
-@dataclass(frozen=True)
-class CompareResult:
+class CompareResult(NamedTuple):
     """The still open file that a write was compared with; its inode distinguishes it from a later file of that name."""
 
     descriptor: int
@@ -46,8 +45,7 @@ class CompareResult:
     group: int | None = None  # the group of the new file, if not the process's own
 
 
-@dataclass(frozen=True)
-class DisplacedFile:
+class DisplacedFile(NamedTuple):
     """A displaced file: its place, its bytes' etag, and the name it had."""
 
     folder_path: str

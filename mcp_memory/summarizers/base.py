@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mcp_memory.runtime.backend_registry import Registry
 from mcp_memory.summarizers.config import SummarizerConfig
@@ -40,8 +40,7 @@ class Prompt:
         return self.tokens + self.budget_tokens
 
 
-@dataclass(frozen=True)
-class LlmReply:
+class LlmReply(NamedTuple):
     """A model's answer. `tokens` is the cost of prompt and answer together; `cut`: the answer is incomplete."""
 
     text: str

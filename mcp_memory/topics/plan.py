@@ -10,7 +10,7 @@ empty, so growth cascades upwards. Filed notes and topics keep their place, exce
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -50,8 +50,7 @@ class PlanNote:
         return self.day, age_key(self.place)
 
 
-@dataclass(frozen=True)
-class PlanJob:
+class PlanJob(NamedTuple):
     """A move of notes or topics into a topic. Paths are relative to the folder of all topics."""
 
     into: str | None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from mcp_memory.errors import NotFound
 from mcp_memory.models import NotePath, NoteRecord, NoteState
@@ -13,8 +13,7 @@ from mcp_memory.text.language.terms import words
 from mcp_memory.topics.page import FRESH, PAGE, PageChild, covers
 
 
-@dataclass(frozen=True)
-class PageState:
+class PageState(NamedTuple):
     """The parts of a topic's page that a person has changed."""
 
     edited: bool = False
@@ -23,8 +22,7 @@ class PageState:
     """The title is edited."""
 
 
-@dataclass(frozen=True)
-class Topic:
+class Topic(NamedTuple):
     """A folder below `topics/`. `folder` is its path in the vault."""
 
     folder: NotePath

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.core.core import Core, ErasedText, Feature, NoteCopies, Operation
 from mcp_memory.core.serializers import Payload
@@ -66,8 +66,7 @@ PAGE_NOTES = 2000
 """Notes per page of the catalog; a page has about a megabyte."""
 
 
-@dataclass(frozen=True)
-class ImportDestination:
+class ImportDestination(NamedTuple):
     """The place for imported notes: `folder` in the managed folder. `mark` is the source's, so that two sources of one
     name get separate folders."""
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -50,8 +50,7 @@ class UnansweredQuestion:
     last: datetime
 
 
-@dataclass(frozen=True)
-class StoredQuestion:
+class StoredQuestion(NamedTuple):
     """A question as it was asked once; `signs`: the signs of its vector, empty while it waits or without a model."""
 
     words: str

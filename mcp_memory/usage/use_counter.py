@@ -11,11 +11,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import anyio
 
@@ -68,8 +67,7 @@ _SEEN = "SELECT value FROM seen WHERE note = ? AND what = ?"
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Use:
+class _Use(NamedTuple):
     notes: tuple[NoteId, ...]
     how: Literal["found", "told", "shown"]
     day: str

@@ -3,7 +3,7 @@ it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mcp_memory.constants import constant
 from mcp_memory.errors import ConfigInvalid, InvalidInput
@@ -64,8 +64,7 @@ COMMITMENT = "commitment"
 NOTE = "note"
 
 
-@dataclass(frozen=True)
-class NoteKind:
+class NoteKind(NamedTuple):
     """A kind with its defaults filled in."""
 
     name: str

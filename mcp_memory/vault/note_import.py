@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from typing import NamedTuple
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import IMPORTED_ID, Etag, NoteId, NotePath, NoteRecord, NoteState, etag_of
@@ -36,8 +37,7 @@ _HEAD_BYTES = 80 * 1024  # more than any frontmatter that is read
 _FORM = re.compile(rb"^[ \t]*import_check: v1-([0-9a-f]{16})-([0-9a-f]{16})[ \t]*\r?$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class ImportSeal:
+class ImportSeal(NamedTuple):
     """The seal of an imported note. `source` is the digest of the version that was imported."""
 
     source: str

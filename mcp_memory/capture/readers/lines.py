@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 STEP_BYTES = 2_000_000
 """The bytes of lines returned at once; processing them takes some tens of milliseconds."""
@@ -16,8 +17,7 @@ MOST_LINE_BYTES = 16_000_000
 BLOCK_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True)
-class TranscriptLine:
+class TranscriptLine(NamedTuple):
     """A line. `offset` is the byte at which it begins; `data` excludes the line break."""
 
     offset: int

@@ -4,10 +4,9 @@ import json
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import click
@@ -28,8 +27,7 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.text.escape_invisible import visible
 
 
-@dataclass(frozen=True)
-class InstallPlan:
+class InstallPlan(NamedTuple):
     """The changes that a command would make for a client, and the steps that are left for you."""
 
     client: str

@@ -5,9 +5,8 @@ import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -29,8 +28,7 @@ DISTRIBUTION = "mcp-memory-vault"
 """The name of our package on PyPI, where `mcp-memory` is somebody else's."""
 
 
-@dataclass(frozen=True)
-class UninstallPlan:
+class UninstallPlan(NamedTuple):
     """A plan to remove a vault's state. `gone` has the existing files and folders to remove. `stays` has a line for
     each thing that stays, with how to remove it."""
 

@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import InvalidInput
@@ -25,8 +26,7 @@ class ImportRow:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class _SentNote:
+class _SentNote(NamedTuple):
     """A note to send. `id` is None for a file of an exported vault."""
 
     name: str

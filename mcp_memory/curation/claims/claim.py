@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.models import Conflict, NoteRecord
@@ -29,8 +29,7 @@ UNSURE = 0.5
 """The confidence below which a claim is listed as uncertain."""
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """A `text` at a `line` of a note; for a log, `note` is the entry."""
 
     note: NoteRecord

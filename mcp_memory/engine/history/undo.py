@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
@@ -62,8 +62,7 @@ _MANY = "so many files changed at once that they were not noted one by one: git 
 _FILED = "notes and links go back with their whole run, while its journal is kept: mcp-memory changes names the run"
 
 
-@dataclass(frozen=True)
-class UndoStep:
+class UndoStep(NamedTuple):
     """A change, and how it is undone; without an action, `why` it can't be."""
 
     change: NoteChange

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,8 +174,7 @@ def ceiling(frequencies: Collection[int], chunks: int) -> float:
     return sum((K1 + 1) * _idf(frequency, chunks) for frequency in frequencies)
 
 
-@dataclass(frozen=True)
-class _Scale:
+class _Scale(NamedTuple):
     """The effect of a text's length on its score: for each part `damping`, k1 · (1 − b + b · length / mean length)."""
 
     damping: list[NDArray[np.float32]]

@@ -5,9 +5,8 @@ import sys
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +35,7 @@ _WIDTHS = np.array([np.dtype(kind).itemsize for kind in _COLUMNS])
 _BYTES_EACH = np.bincount(_SIZE_OF, weights=_WIDTHS).astype(np.int64).tolist()
 
 
-@dataclass(frozen=True, slots=True)
-class WordCounts:
+class WordCounts(NamedTuple):
     """The words of a text: how many, their keys (little-endian, 8 bytes each), and how often each occurs (1 byte)."""
 
     length: int

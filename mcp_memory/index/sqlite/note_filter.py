@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,8 +122,7 @@ class AdmittedNotes:
         return self.table[np.where(inside, numbers, 0)] & inside
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     """The notes admitted at a token, up to the note `number` and the removal `gone`."""
 
     token: int

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Generation, IndexedChunk, Upsert
@@ -68,8 +68,7 @@ def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Ro
     return RowCounts(-1, -size, -pending)
 
 
-@dataclass(frozen=True)
-class WrittenRows:
+class WrittenRows(NamedTuple):
     """A note as its rows will have it. A forgotten note has no chunks."""
 
     note: NoteRecord

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import jsonc, text_file
@@ -21,8 +21,7 @@ Permission = Literal["allowed", "asked", "denied", "no rule"]
 """With `no rule`, Claude Code asks, because the settings have no rule for the tool."""
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(NamedTuple):
     """A settings file. `values` are empty if Claude Code doesn't load it."""
 
     file: Path

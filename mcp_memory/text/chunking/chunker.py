@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from typing import NamedTuple
 
 from mcp_memory.models import Chunk
 from mcp_memory.text.chunking.boundaries import best_cut, cluster_start
@@ -38,8 +39,7 @@ Span = tuple[int, int]
 """Start and end as character offsets in the whole text."""
 
 
-@dataclass(frozen=True)
-class ChunkMark:
+class ChunkMark(NamedTuple):
     """The start of a log entry: character, line and number of its section; or a distance in these units."""
 
     start: int
@@ -50,8 +50,7 @@ class ChunkMark:
         return ChunkMark(self.start + by.start, self.line + by.line, self.section + by.section)
 
 
-@dataclass(frozen=True)
-class ChunkedNote:
+class ChunkedNote(NamedTuple):
     """A note's chunks in order, up to `end`: the end of the text unless a limit was reached. `entries` are the first
     and last entry of a log. `turns`: the body is a conversation, with a chunk per turn."""
 

@@ -19,6 +19,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from typing import NamedTuple
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.chunking.boundaries import best_cut
@@ -49,8 +50,7 @@ _MIN_TITLE_WORDS, _MIN_TITLE_CHARS = 5, 25
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class ConversationChunk:
+class ConversationChunk(NamedTuple):
     """A section of a conversation, ready to be stored: `content` is Markdown."""
 
     title: str

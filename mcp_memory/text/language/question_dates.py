@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import NamedTuple
 
 from mcp_memory.text.dates import MONTHS, NUMBERS, VAGUE_NUMBERS
 from mcp_memory.text.dates.due import WEEKDAYS
@@ -56,8 +57,7 @@ def dates_in_question(text: str, now: datetime) -> list[DateRange]:
     return list(dict.fromkeys(span for ranges in _merge_spans(text, found) for span in ranges))[:MAX_RANGES]
 
 
-@dataclass(frozen=True)
-class _Context:
+class _Context(NamedTuple):
     today: date
     years: list[int]
     """The years that the question gives beside a month."""

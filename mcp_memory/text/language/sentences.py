@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.markdown.blocks import BlockKind, scan
@@ -154,8 +154,7 @@ _WHOLE_CHARS = 300
 """The length up to which a list entry stays whole, since its later sentences don't name their speaker."""
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence. `text` has no line break and no list mark; `place` counts from 0 in the note."""
 
     text: str

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 from unicodedata import category
 
 _MARKS = "*_`\"'“”‘’«»„()[]{}<>.,;:!?…#|—–-/\\。、，；：！？（）「」『』【】《》"
@@ -25,8 +25,7 @@ _STRETCH = re.compile(
 is grammar."""
 
 
-@dataclass(frozen=True)
-class WordRun:
+class WordRun(NamedTuple):
     """A run. `words` are spelled as written. `before` and `after` are the adjacent function words in lower case, or
     empty. `opens`: the run begins a sentence, so that its capital means nothing."""
 

@@ -7,9 +7,8 @@ itself, `...`. A text of this form with plain prose between the lines isn't a he
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mcp_memory.errors import InvalidInput
 
@@ -36,8 +35,7 @@ _RANK = {name: rank for rank, name in enumerate(FIELD_ORDER)}
 _NUL_SHARE_OF_BINARY = 0.01
 
 
-@dataclass(frozen=True)
-class DecodedNote:
+class DecodedNote(NamedTuple):
     """A decoded file. `text` is None for bytes that aren't UTF-8 at all. Don't write a text with a problem back: the
     replaced bytes would be lost."""
 
@@ -45,8 +43,7 @@ class DecodedNote:
     problem: str | None
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """A parsed note with `body == text[body_start:]`. With a problem, `meta` is empty, except that the last value of a
     repeated key is used."""
 
@@ -57,8 +54,7 @@ class Document:
     problem: str | None
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """The location of the head: `text[start:end]` is the YAML between the two delimiter lines."""
 
     start: int

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from mcp_memory.text.markdown.blocks import BlockKind, scan
@@ -29,8 +29,7 @@ _MAX_PARENTHESES = 32
 """CommonMark's limit on nested parentheses in a destination; it also keeps the search linear."""
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """A link. `text[start:end]` is the whole link, `text[target_start:target_end]` its target, as written."""
 
     kind: str

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from mcp_memory.errors import InvalidInput
@@ -40,8 +41,7 @@ _MAX_TITLE_CHARS = MAX_HEADING_CHARS - len("## 10:30 - ")
 _HASH_DIGITS = 16
 
 
-@dataclass(frozen=True)
-class LogEntry:
+class LogEntry(NamedTuple):
     """An entry. `text[start:end]` runs from its heading to directly before the next entry."""
 
     start: int

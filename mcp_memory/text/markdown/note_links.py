@@ -8,7 +8,7 @@ names of its notes begin with `@source:` there.
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_memory.models import NotePath
 from mcp_memory.text.markdown.frontmatter import split_head
@@ -49,8 +49,7 @@ _ATTACHMENT = re.compile(
 _TEXT_KEYS = frozenset({"title", "description", "aliases", "alias", "tags", "id"})
 
 
-@dataclass(frozen=True)
-class NoteLink:
+class NoteLink(NamedTuple):
     """A link with `text[at : at + len(target)] == target`. `kind` is `markdown`, `wiki`, or `id` for a link without
     brackets."""
 
@@ -62,8 +61,7 @@ class NoteLink:
     key: str
 
 
-@dataclass(frozen=True)
-class ResolvedLink:
+class ResolvedLink(NamedTuple):
     """A link of the note at `source`. `targets` are the paths of the notes that it may lead to: none for a broken link,
     several for an ambiguous link."""
 

@@ -7,7 +7,7 @@ its mark, its line breaks, or other entries.
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.markdown.blocks import Block, BlockKind, scan
@@ -18,8 +18,7 @@ _MARK = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
 _HASH_DIGITS = 8  # among 200 entries, the probability of a collision is 1 in 200,000
 
 
-@dataclass(frozen=True)
-class CuratedEntry:
+class CuratedEntry(NamedTuple):
     """An entry. `text[start:end]` includes the ending of its last line."""
 
     start: int

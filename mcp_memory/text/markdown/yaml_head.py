@@ -7,10 +7,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import yaml
 from frontmatter.default_handlers import YAMLHandler
@@ -45,8 +44,7 @@ class NotAMapping(HeadRefused):
     """Raised for prose or a list between the delimiters, which isn't frontmatter."""
 
 
-@dataclass(frozen=True)
-class YamlEntry:
+class YamlEntry(NamedTuple):
     """A top-level key with its value, as offsets into the YAML."""
 
     key: str

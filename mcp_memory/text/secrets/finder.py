@@ -9,7 +9,6 @@ import binascii
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mcp_memory.text.secrets.normalization import NormalizedText
@@ -18,8 +17,7 @@ from mcp_memory.text.secrets.shapes import DOCUMENTED, ISSUED, TOKENS, SecretSha
 from mcp_memory.text.secrets.values import KIND, MARK, find_named, like_a_password
 
 
-@dataclass(frozen=True)
-class Secret:
+class Secret(NamedTuple):
     """A secret at `text[start:end]`. `kind` is for people: "GitHub token"."""
 
     kind: str

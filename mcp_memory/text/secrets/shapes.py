@@ -7,8 +7,8 @@ prose are omitted.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 _PLACEHOLDER = re.compile(
     r"example|placeholder|redacted|change.?me|dummy|sample|fake|your[-_]|my[-_](?:secret|token|key|api)|xxxx|"
@@ -78,8 +78,7 @@ _IDENTIFIERS = frozenset(
 """Words in front of an identifier."""
 
 
-@dataclass(frozen=True)
-class SecretShape:
+class SecretShape(NamedTuple):
     """The form of a secret. Every match contains one of the literals in `hints`, a cheap check before the pattern.
     `is_real` judges the pattern's group `secret`, which gets redacted."""
 

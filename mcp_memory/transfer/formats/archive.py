@@ -11,10 +11,9 @@ import os
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from mcp_memory.errors import PathRefused, Refused
 from mcp_memory.runtime.private_files import failed
@@ -36,8 +35,7 @@ _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _HINT = "export the vault again; nothing was read from this file"
 
 
-@dataclass(frozen=True)
-class ArchivedFile:
+class ArchivedFile(NamedTuple):
     """A note of a vault, as its bytes."""
 
     path: str
@@ -63,8 +61,7 @@ def is_archive(place: Path) -> bool:
         return file.read(512)[257:262] == b"ustar"
 
 
-@dataclass(frozen=True)
-class Archive:
+class Archive(NamedTuple):
     """A checked archive. `sums` are the sha256 of its notes by path; `marker` and `projects` are the vault's."""
 
     place: Path

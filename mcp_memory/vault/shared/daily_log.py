@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime
+from typing import NamedTuple
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError, NotFound, StorageFailed
@@ -25,8 +25,7 @@ _GAP = 3  # the most missing parts of a day before a later one
 _GLUE_BYTES = 100  # bytes that an entry may need besides itself: a line break or two, the end of an open fence
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """A file of a day's log. Numbers count from 1."""
 
     number: int

@@ -5,8 +5,7 @@ No entry is restored automatically, because it may have been removed on purpose.
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mcp_memory.errors import NotFound, PathRefused, Refused
 from mcp_memory.models import Etag, NoteId, NotePath
@@ -31,8 +30,7 @@ SHOWN_CHARS = 60
 _Seen = tuple[str | None, tuple[JournaledAppend, ...]]  # a file's signature (None: no file), its lines in the journal
 
 
-@dataclass(frozen=True)
-class LostEntry:
+class LostEntry(NamedTuple):
     """An entry that is gone; `text` is the whole entry."""
 
     added: JournaledAppend
