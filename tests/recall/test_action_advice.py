@@ -423,6 +423,13 @@ async def test_an_edit_brings_up_what_says_its_folder_or_type(world: World, phra
         assert (await _advice(engine, arguments={"file_path": f"/home/mill/{file}"}))["notes"] == [note.id]
 
 
+async def test_a_phrase_that_only_shares_a_word_with_a_folder_comes_with_no_edit(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append("Nobody works on Sunday.", kind="fact", project="mill", when=["planning appointments"])
+        answer = await _advice(engine, arguments={"file_path": "/home/mill/src/appointments/export.py"})
+        assert answer["notes"] == []
+
+
 async def test_a_fix_is_shown_before_the_command_without_its_option_and_with_its_error(world: World) -> None:
     fix = (
         "À la mairie, npm passe par le registre interne : `npm ci --registry https://npm.example`. Sans ça, "

@@ -4,7 +4,7 @@ ignored. A name is read in its clause: "use pnpm, not npm" names both, but advis
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import chain, pairwise
 from posixpath import basename, splitext
 from typing import NamedTuple
 
@@ -52,20 +52,27 @@ BY_PHRASE = Mention(forbids=False, weight=3, sentence="")
 
 
 def says_action(phrase: str, action: ToolAction) -> bool:
-    """Return whether a phrase under `when` names the action's file or command, or describes the command: `writing a
-    commit message` describes `git commit`."""
+    """Return whether a phrase under `when` names the action's file or command, or describes the command or change:
+    `writing a commit message` describes `git commit`, and `changing a migration` an edit below `migrations/`. The name
+    of a folder alone describes nothing, because it may be the subject of the whole project."""
     said = content_words(phrase)
-    return any(fold(act.lower()) in said for act in acts_of(action)) or find_mention(phrase, action) is not None
+    acts = acts_of(action) if action.commands or _CHANGING.search(phrase) else _types_of(action)
+    return any(fold(act.lower()) in said for act in acts) or find_mention(phrase, action) is not None
 
 
 def acts_of(action: ToolAction) -> Iterator[str]:
     """Yield the words that say what the commands do, or else the folders and types of the changed files."""
-    for *folders, name in (file.split("/") for file in action.files if not (action.commands or file.startswith("/"))):
-        yield from {*folders, splitext(name)[1][1:]} - {"", *WORD_SETS["common_programs"]}
+    if not action.commands:
+        folders = (file.split("/")[:-1] for file in action.files if not file.startswith("/"))
+        yield from {*chain(*folders), *_types_of(action)} - {"", *WORD_SETS["common_programs"]}
     for program, *rest in (command.words[:2] for command in action.commands):
         yield from WORD_SETS["acts"].intersection([program, *rest])
         if program != "git" and WORD_SETS["installs"].intersection(rest):
             yield "install"
+
+
+def _types_of(action: ToolAction) -> set[str]:
+    return {splitext(file)[1][1:] for file in action.files} - WORD_SETS["common_programs"]
 
 
 def activities_of(action: ToolAction) -> list[str]:
