@@ -31,6 +31,11 @@ _TESTS = re.compile(
     r"(?:npm|yarn|pnpm|make|cargo|go|mix|rake|mvn|dotnet|gradlew?) (?:run )?test)\b"
 )
 """Matches a command that runs tests. A test that fails is part of the work, unless you confirm the fix."""
+_LOOKS = re.compile(
+    r"\S+ (?:\S+ )?(?:get|list|ls|show|view|status|info|version|logs?|describe|inspect|ps|outdated|why|tree|help)\b"
+    r"[^&|;\n]*|[^&|;\n]* --(?:version|help)"
+)
+"""Matches a command of any program that only shows something."""
 _VOLATILE = re.compile(r"0x[0-9a-f]+|/\S+|\d+")
 _FENCED = re.compile(r"What worked:\n(```+).*?\n\1", re.DOTALL)
 
@@ -85,6 +90,8 @@ def _follow(trouble: _Trouble, message: TranscriptMessage) -> None:
         trouble.remedy = message.turn.text
         return
     call, before = _call(message), _call(trouble.failed)
+    if _LOOKS.fullmatch(call) and not _LOOKS.fullmatch(before):
+        return
     if message.tool == trouble.failed.tool and (not before or _is_like(call, before)):
         if call != before or not call:
             trouble.changes += [call] if call else []

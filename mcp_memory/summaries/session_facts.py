@@ -59,7 +59,17 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
     own = [message for message in captured.messages if message.turn.session == captured.messages[0].turn.session]
     parts: dict[str, list[Point]] = {ASKED: [], DECIDED: [], CHANGED: [], LEFT_OPEN: []}
 
+    said = [(message, user_sentences(message.turn.text)) for message in own if message.role is Role.USER]
+    denials = [
+        (message.offset, content_words(denial["what"]))
+        for message, told in said
+        for denial in filter(None, (read_cues(*_CUES)["denial"].match(sentence.view) for sentence in told))
+    ]
+
     def add(part: str, text: str, offset: int, note: NoteId | None = None) -> None:
+        is_denied = any(offset <= at and denied <= content_words(text) for at, denied in denials)
+        if part == DECIDED and is_denied and not _has("denial", text):
+            return
         new, plain = content_words(text), text.split()
         known = [content_words(point.text) for points in parts.values() for point in points]
         if new and not any(jaccard(new, words) >= SAME_POINT or new <= words for words in known):
@@ -75,17 +85,17 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
         part = LEFT_OPEN if is_open else ASKED if is_asked else DECIDED
         if candidate.kind is not StatementKind.FIX:
             add(part, candidate.statement, candidate.offset, id_of(candidate, captured))
-    for message in own:
-        for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
+    for message, told in said:
+        for sentence in told:
             if _is_worth_noting(sentence):
                 is_open = not sentence.is_question and _is_left_open(sentence.view, message.offset, acted)
                 add(LEFT_OPEN if is_open else ASKED, sentence.text, message.offset)
     answers = [message for message in own if message.role is Role.ASSISTANT]
     for message in answers:
-        said = [sentence.text for sentence in sentences(message.turn.text)]
-        if found := [sentence for sentence in said if _has("found", sentence)]:
+        stated = [sentence.text for sentence in sentences(message.turn.text)]
+        if found := [sentence for sentence in stated if _has("found", sentence)]:
             add(CHANGED, max(found, key=lambda sentence: len(facts(sentence))), message.offset)
-        for sentence in said if message is answers[-1] else ():
+        for sentence in stated if message is answers[-1] else ():
             if _is_left_open(sentence, message.offset, acted) and not sentence.endswith("?"):
                 add(LEFT_OPEN, sentence, message.offset)
     parts[LEFT_OPEN] = [point for point in parts[LEFT_OPEN] if not _is_closed(point, own)]
@@ -194,14 +204,21 @@ def _is_again(message: TranscriptMessage, before: TranscriptMessage) -> bool:
     words, old = (_words(_given(one)) for one in (message, before))
     only_paths = all(_PATH.search(word) for word in old if word not in words)
     is_again = (bool(words) and {*words} <= {*old} and only_paths) or words[1:] == old[1:] != []
-    has_more = {*old} <= {*words} and not _has("checks", " ".join(old))
-    # the outcome is that of the command after the last semicolon
-    is_step = old in map(_words, _given(message).rpartition(";")[2].split("&&"))
-    return before.failed and not message.failed and (is_again or has_more or is_step)
+    steps, later = _steps(before), iter(_steps(message))
+    # a step is repeated by one with more options, unless more may check less
+    repeats_steps = bool(steps) and all(
+        any(one == step or ({*one} <= {*step} and not _has("checks", " ".join(one))) for step in later) for one in steps
+    )
+    return before.failed and not message.failed and (is_again or repeats_steps)
 
 
 def _words(command: str) -> list[str]:
     return _NO_WORDS.sub(" ", command).split()
+
+
+def _steps(message: TranscriptMessage) -> list[list[str]]:
+    """Return the commands of which each needs the one before. The outcome is that of those after the last semicolon."""
+    return list(filter(None, map(_words, _given(message).rpartition(";")[2].split("&&"))))
 
 
 def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:

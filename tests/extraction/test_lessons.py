@@ -61,6 +61,12 @@ def test_a_change_after_which_the_same_command_succeeds_is_what_worked() -> None
         [ran("make", "fatal error", failed=True), ran("make")],
         [ran("make", "fatal error", failed=True), assistant("Let me look."), ran("git log"), ran("ls")],
         [ran("make", "fatal error", failed=True), ran("git commit -m x")],
+        [
+            ran("npm run dev", "ERR_MODULE_NOT_FOUND error", failed=True),
+            ran("npm config get registry"),
+            assistant("Hm."),
+        ],
+        [ran("kubectl apply -f a", "error: denied", failed=True), ran("kubectl get pods"), ran("kubectl --version")],
     ],
 )
 def test_what_went_by_itself_or_was_left_teaches_nothing(messages: list[TranscriptMessage]) -> None:

@@ -209,6 +209,8 @@ TALKS = {
     "end": (["= make build", "> The labels print. The VAT number of the shop is still missing."], "VAT number"),
     "chained": (["! dbt test -s sales", "= sed -i 's/DEV/PROD/' profiles.yml && dbt test -s sales"], ""),
     "semicolon": (["! make test", "= make test; make report"], "make test"),
+    "registry": (["! npm ci && npm run test", "= npm ci --registry https://npm.example && npm run test"], ""),
+    "half": (["! npm ci && npm run test", "= npm ci --registry https://npm.example"], "npm run test"),
     "staging": (
         ["The token for production is still missing.", "> Added the token for staging."],
         "token for production",
@@ -231,3 +233,22 @@ async def test_what_was_closed_later_is_not_left_open(sessions: Sessions, world:
         (page,) = await summarize(world, engine)
         (*_, left_open) = world.read(page).decode().partition("## Left open")
         assert left in left_open if left else not left_open.partition("Transcript")[0].strip()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "3h du matin. Non, pas 3h, y a la sauvegarde jusqu'à 4h. 4h30 tous les jours, c'est décidé.",
+        "We decided to run the purge at 3 am. No, not 3 am. We decided to run the purge at 5.",
+        "Wir haben beschlossen, die Löschung läuft um 3 Uhr. Nein, nicht um 3 Uhr. Wir haben beschlossen: um 5.",
+        "Decidimos que la purga corre a las 3. No, no a las 3. Decidimos que la purga corre a las 5.",
+    ],
+)
+async def test_what_was_taken_back_at_once_was_not_decided(sessions: Sessions, world: World, said: str) -> None:
+    talk = line(1, ASK) + use(2, "t2", "Bash", command="make export") + result(2, "t2", "ok")
+    talk += line(3, "À quelle heure la purge ?", role="assistant") + line(4, said) + line(5, "ok", role="assistant")
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, talk)
+        (page,) = await summarize(world, engine)
+        decided = world.read(page).decode().partition("## Decided")[2].partition("##")[0]
+    assert said.partition(". ")[0] not in decided and ("5" in decided or "4h30" in decided)
