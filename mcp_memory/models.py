@@ -158,6 +158,11 @@ class NoteRecord:
         return words.get(self.state, "active")
 
     @property
+    def has_returned(self) -> bool:
+        """Return whether it is active although its file says superseded: what replaced it has ended or is gone."""
+        return self.state is NoteState.ACTIVE and bool(self.superseded_by) and not self.superseded_at
+
+    @property
     def is_foreign(self) -> bool:
         """Return whether it was imported, or is in a read-only source."""
         is_imported = self.id.startswith(IMPORTED_ID) or f"/{IMPORTED}/" in f"/{self.path}"

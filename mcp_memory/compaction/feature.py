@@ -121,6 +121,7 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
         "kind": note.kind,
         "project": note.project,
         "shelf": note.state.value,
+        "has_returned": note.has_returned,
         "private": note.is_private,
         "created": note.created.isoformat() if note.created else None,
         "updated": note.updated.isoformat() if note.updated else None,

@@ -75,7 +75,7 @@ def chain_payload(file: NoteFile, now: datetime) -> Payload:
     return {
         **{name: getattr(record, name) for name in ("id", "path", "title", "source", "session")},
         **{name: value.isoformat(timespec="seconds") if value else None for name, value in dates.items()},
-        "status": status,
+        "status": f"{status} again" if record.has_returned else status,
         "text": None if record.state is NoteState.DELETED else file.body.strip(),
     }
 

@@ -76,7 +76,7 @@ class Review:
         with acting(Caller(run=f"{DECISION}-{ULID()}")):
             record = await self._carry_out(target, request)
         behind = why_behind(self._core, record.path)
-        done = {"id": record.id, "path": record.path, "title": record.title}
+        done: Payload = {name: getattr(record, name) for name in ("id", "path", "title", "supersedes")}
         return done | ({"behind": behind} if behind else {})
 
     async def _carry_out(self, target: str, request: ReviewRequest) -> NoteRecord:

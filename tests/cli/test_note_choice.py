@@ -33,7 +33,7 @@ def test_words_that_one_note_has_stand_for_it(served: Place, ids: dict[str, str]
     assert served.run("show", "red", "buoy", "--json").ok().json["id"] == ids["red"]
     assert served.run("show", "QUAY buoy", "--json").ok().json["id"] == ids["green"]
     for words in (["red buoy"], [ids["red"][-6:].lower()], ["the", "buoy", "off", "the", "pier"]):
-        assert served.run("forget", *words, "--json").ok().json["id"] == ids["red"]
+        assert served.run("forget", "--yes", *words, "--json").ok().json["id"] == ids["red"]
         assert served.run("restore", *words, "--json").ok().json["id"] == ids["red"]
     assert served.run("archive", "red", "buoy", "--json").ok().json["status"] == "archived"
     assert served.run("show", "red", "buoy", "--json").ok().json["id"] == ids["red"], "what is archived can be read"
@@ -44,7 +44,7 @@ def test_words_that_one_note_has_stand_for_it(served: Place, ids: dict[str, str]
     assert served.run("mute", "--undo", "red buoy", "--json").ok().json["muted"] == []
     assert "this is deleted for good" in answered(served, ["erase", "red", "buoy"], ["n\n"]).out
     assert served.run("erase", "--yes", "red", "buoy").code == 4, "without a look, only what is named exactly"
-    assert served.run("forget", "painted bollard", "--json").ok().json["id"] == ids["entry"]
+    assert served.run("forget", "painted bollard", "--yes", "--json").ok().json["id"] == ids["entry"]
 
 
 def test_a_script_is_told_which_notes_fit_and_nothing_is_done(served: Place, ids: dict[str, str]):
@@ -73,7 +73,10 @@ def test_words_that_stand_in_a_text_alone_name_no_note(served: Place, ids: dict[
     served.run("restore", crane).ok()
     assert "README" not in served.run("forget", "AGENTS").err
     assert served.run("forget", "memory").code == 4, "the vault's README isn't a note"
-    assert served.run("forget", "crane", "is", "red").ok()
+    ran = served.run("forget", "crane", "is", "red")
+    assert ran.code == 2 and "one note has the words 'crane is red'" in ran.err and crane[-6:] in ran.err
+    assert "forgotten" not in answered(served, ["forget", "crane", "is", "red"], ["0\n"]).out
+    assert "forgotten" in answered(served, ["forget", "crane", "is", "red"], ["1\n"]).out
 
 
 def test_on_a_terminal_you_choose_by_number(served: Place, ids: dict[str, str]):

@@ -187,3 +187,22 @@ def test_a_dry_run_says_what_is_stored(place: Place):
         at_once = [each["text"] for each in shown if each["at_once"]]
         assert (len(at_once), len(shown)) == (len(taken["active"]), len(taken["active"]) + len(taken["waiting"]))
         assert said(place, "sessions", "extract", "talk.jsonl", "--dry-run")["found"] == []
+
+
+def test_a_note_whose_replacement_has_ended_is_shown_as_active_again(place: Place):
+    first, second = "01KB2Q4M5X7W8Y9Z0A1B2C3D4E", "01KB2Q4M5X7W8Y9Z0A1B2C3D4F"
+    heads = {
+        first: f"status: superseded\nsuperseded_by: [{second}]\nsuperseded_at: 2026-01-02T09:00:00+00:00",
+        second: f"supersedes: [{first}]\nexpires_at: 2026-01-03T09:00:00+00:00",
+    }
+    (place.vault / "notes/fact").mkdir(parents=True)
+    for name, head in heads.items():
+        text = f"---\nid: {name}\nkind: fact\n{head}\n---\nThe screen sleeps after {name[-1]} minutes.\n"
+        (place.vault / f"notes/fact/{name}.md").write_text(text)
+    with place.started():
+        shown = place.run("show", first).ok().out
+        assert (
+            "active again, whatever its file says" in shown and "status: superseded" not in shown.partition("\n\n")[0]
+        )
+        assert "active again" in place.run("show", first, "--history").ok().out
+        assert "active again" not in place.run("show", second).ok().out

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.cli.sessions.review_keys import decided_line
 from mcp_memory.models import NoteState
 from tests.extraction.talks import assistant, ingest, person
 from tests.support.keyword_engine import KeywordEngine
@@ -73,7 +74,10 @@ async def test_to_accept_the_correction_supersedes_the_note_and_undo_takes_it_ba
         await said(engine, world, person(DOUBTED))
         (item,) = await engine.inbox()
         before = world.files()
-        await engine.review("accept", item.id, item.etag)
+        assert "in place of the note that it contests" in item.choices[0]["about"]
+        wanted = {"items": [item.id], "choice": "accept", "etag": item.etag}
+        (done,) = (await engine.perform("review", wanted))["done"]
+        assert f"in place of {old.id[-6:]}" in str(decided_line("accept", done))
         assert {record.id: record.superseded_by for record in records(engine)}[old.id] == (item.id,)
         assert "contests" not in world.read("notes/decision/i-think-the-order-cutoff-is-17-30-from-now-on.md").decode()
         await engine.perform("undo", {"target": item.id, "sure": True})

@@ -40,6 +40,9 @@ def show(cli: CommandContext, note: str, history: bool) -> None:
         "id": answer["id"],
         "kind": "page of a topic" if answer["shelf"] == "summary" else answer["kind"],
         "dates": " to ".join(dict.fromkeys(days)),
+        "state": "active again, whatever its file says: what replaced it has ended, was forgotten or is gone"
+        if answer["has_returned"]
+        else "",
         "topic": " › ".join(topic["title"] for topic in answer["in"]),
     }
     facts = [f"  {name:<5}  {value}" for name, value in rows.items() if value]

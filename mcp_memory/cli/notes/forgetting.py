@@ -24,17 +24,21 @@ _since = note_options.since("Only notes forgotten from this time on")
 @click.command()
 @note_words
 @click.option("--reason", help="Why, in a few words.")
+@flag("--yes", help="Don't ask.")
 @command_options
-def forget(cli: CommandContext, note: str, reason: str | None) -> None:
+def forget(cli: CommandContext, note: str, reason: str | None, yes: bool) -> None:
     """Hide a note or log entry, even your own, from every answer. The file stays.
 
-    NOTE is an id, a path, or a few words from the note. If several notes match, you choose.
+    NOTE is an id, a path, or a few words from the note, for which it shows what it found and asks.
 
     \b
     mcp-memory forget notes/fact/old-port.md
     mcp-memory forget old port
+    mcp-memory forget --yes old port       the one note with these words
     mcp-memory restore old port"""
-    answer = with_note(cli, note, lambda target: cli.ask("forget", target=target, reason=reason), NOT_FORGOTTEN)
+    answer = with_note(
+        cli, note, lambda target: cli.ask("forget", target=target, reason=reason), NOT_FORGOTTEN, asks=not yes
+    )
     again = chain_lines("now holds", answer.get("holds_now"))
     cli.show(answer, [fit("forgotten", answer["path"]), _way_back(answer), *again, *_behind(answer)])
 

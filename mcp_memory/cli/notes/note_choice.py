@@ -41,19 +41,21 @@ def with_note(
     act: Callable[[str], T],
     statuses: Sequence[str] = ACTIVE,
     more: Callable[[], Sequence[Note]] = list[Note],
+    *,
+    asks: bool = False,
 ) -> T:
     """Return the answer of `act` for the note with this id or path, or for the note of these statuses, or of `more`,
     that has all these words in its title.
 
-    On a terminal you choose if several notes have the words, if none has them, or if a note has them only in its text.
-    Raises NotFound, and InvalidInput where nobody can choose."""
+    On a terminal you choose if several notes have the words, if none has them, if a note has them only in its text, or
+    if the command `asks` in any case. Raises NotFound, and InvalidInput where nobody can choose."""
     try:
         return act(words)
     except NotFound:
         if _ID_OR_PATH.fullmatch(words):
             raise
     found = notes_found(cli, words, statuses) if statuses else ()
-    return act(_choose(cli, words, [*more(), *found]))
+    return act(_choose(cli, words, [*more(), *found], asks=asks))
 
 
 def notes_found(cli: CommandContext, words: str, statuses: Sequence[str] = ACTIVE) -> list[Note]:
@@ -75,7 +77,7 @@ def offer(notes: Sequence[Note]) -> None:
         print_status(fit(f"  {number}", f"{note['title']}  ({note['path']})", ending))
 
 
-def _choose(cli: CommandContext, words: str, notes: Sequence[Note]) -> str:
+def _choose(cli: CommandContext, words: str, notes: Sequence[Note], *, asks: bool) -> str:
     from mcp_memory.text.language.terms import terms
 
     wanted = set(terms(words))
@@ -86,10 +88,12 @@ def _choose(cli: CommandContext, words: str, notes: Sequence[Note]) -> str:
 
     fitting = [note for note in notes if fits(note, note["path"], note.get("text", ""))]
     named = [note for note in fitting if note["title"].casefold() == words.casefold()] or fitting
-    if len(named) == 1 and wanted and fits(named[0]):
+    is_one = len(named) == 1 and bool(wanted) and fits(named[0])
+    if is_one and not asks:
         return named[0]["id"]
     offered = (named or notes)[: MOST_OFFERED if named else NEAREST]
     what = f"{len(named)} notes have" if len(named) > 1 else "one note has, in its text," if named else "no note has"
+    what = "one note has" if is_one else what
     if cli.as_json or not sys.stdin.isatty() or not offered:
         error = InvalidInput if named else NotFound
         some = "".join(f"\n{fit('', note['title'], short_id(note['id']), indent='    ')}" for note in offered)

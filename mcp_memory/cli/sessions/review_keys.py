@@ -98,7 +98,9 @@ def _text_of(note: Facts) -> str:
 
 def decided_line(choice: str, done: Facts) -> str:
     """Return the line that shows a decision."""
-    return fit(f"{_PAST[choice]}:", f"{done['title']}  ({done['path']})", short_id(done["id"]))
+    old = ", ".join(map(short_id, done.get("supersedes", ()))) if choice in {"accept", "replace"} else ""
+    place = f"{done['path']}{f', in place of {old}' if old else ''}"
+    return fit(f"{_PAST[choice]}:", f"{done['title']}  ({place})", short_id(done["id"]))
 
 
 def _facts(about: Facts) -> list[str]:
