@@ -7,7 +7,6 @@ from typing import Any
 
 from mcp_memory.errors import Unusable
 from mcp_memory.hooks.hook_input import HookInput, is_nested
-from mcp_memory.hooks.person_message import for_person
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 from mcp_memory.settings.settings import HooksConfig
 
@@ -74,7 +73,8 @@ class HookCall:
 def context(name: str, text: str, person: str = "") -> bytes:
     """Return an answer with text for the agent and a line for the person; silence for neither. `name`: the event's name
     in Claude Code and Codex."""
-    more, fields = for_person(person), {"additionalContext": text} if text else {}
+    more = {"systemMessage": person} if person else {}
+    fields = {"additionalContext": text} if text else {}
     return specific_output(name, fields, **more) if more or fields else b""
 
 

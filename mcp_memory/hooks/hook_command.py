@@ -123,12 +123,12 @@ def hook(
 
 def _for_person(error: BaseException, line: HookLogLine, state: str, log: str) -> bytes:
     """Return the message that memory is unavailable; empty if nothing can be done, or if this session has shown it."""
-    from mcp_memory.hooks.person_message import SHOWN_BY, for_person, was_told, why_out
+    from mcp_memory.hooks.person_message import SHOWN_BY, was_told, why_out
 
     if line.client not in SHOWN_BY or line.event not in {START, "prompt"}:
         return b""
     is_new = line.event == START or not was_told(log, line.client, line.session)
-    return json.dumps(for_person(reason)).encode() if is_new and (reason := why_out(error, state)) else b""
+    return json.dumps({"systemMessage": reason}).encode() if is_new and (reason := why_out(error, state)) else b""
 
 
 def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSettings | None = None) -> float:

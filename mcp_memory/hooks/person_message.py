@@ -48,11 +48,6 @@ def waiting_line(items: int) -> str:
     return f"Memory: {items} {'item waits' if items == 1 else 'items wait'} for you: mcp-memory review" if items else ""
 
 
-def for_person(text: str) -> dict[str, str]:
-    """Return the part of a hook's output that shows the message."""
-    return {"systemMessage": text} if text else {}
-
-
 def was_told(log: str, client: str, session: str) -> bool:
     """Return whether this session has shown the message; True if that can't be known."""
     try:
