@@ -91,13 +91,14 @@ class CandidateIngest:
         found = await self._find(captured, before)
         await self._session_notes.replace_copies(captured, before)
         await self._session_notes.drop_refuted(captured)
-        ends = await self._session_notes.mark_done(captured, before)  # they don't need a note of their own
-        return await self._ingest([one for one in found if not one.text.casefold().startswith(ends)], captured)
+        ends, moved = await self._session_notes.mark_done(captured, before)  # they don't need a note of their own
+        others = [one for one in found if not one.text.casefold().startswith(ends)]
+        return await self._ingest([*moved, *others], captured)
 
     async def preview(self, captured: CapturedMessages) -> list[Candidate]:
         """Return the new candidates of these messages that would be stored, at once or for review."""
         messages, _ = on_record(captured.messages, ReaderContext())
-        found = await self._with_dates(await self._find(replace(captured, messages=messages), ()))
+        found = await self._with_dates(await self._find(replace(captured, messages=messages), ()), messages)
         new = [one for one in found if not self._log.find(id_of(one, captured))]
         likely = (one for one in new if not one.outright and one.score >= self._config.min_score)
         proposed = sorted(likely, key=lambda one: -one.score)[:MOST_PROPOSALS]
@@ -109,9 +110,11 @@ class CandidateIngest:
         given = captured.messages, model, before, captured.material
         return await in_thread(extract_candidates, *given, what="reading the transcript")
 
-    async def _with_dates(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+    async def _with_dates(self, found: Sequence[Candidate], messages: Sequence[TranscriptMessage]) -> list[Candidate]:
         zone, now = self._vault.layout.tz, self._clock()
-        return await in_thread(lambda: [with_dates(one, zone, now) for one in candidates], what="reading dates")
+        said = {message.offset: message.turn.text for message in messages}
+        dated = (with_dates(one, zone, now, said.get(one.offset, "")) for one in found)
+        return await in_thread(list, dated, what="reading dates")
 
     def _on_record(self, captured: CapturedMessages) -> tuple[list[TranscriptMessage], CapturedMessages]:
         """Return the earlier messages of the session and the new messages, both without off-the-record parts."""
@@ -143,7 +146,7 @@ class CandidateIngest:
         return stored
 
     async def _ingest(self, candidates: Sequence[Candidate], captured: CapturedMessages) -> IngestResult:
-        wanted = await self._with_dates(candidates)
+        wanted = await self._with_dates(candidates, captured.messages)
         made = defaultdict[CandidateOutcome, list[NoteId]](list)
         async with self.lock:
             rejected = await self._rejected()
@@ -170,7 +173,7 @@ class CandidateIngest:
         if await self.has(note_id, captured):
             return CandidateOutcome.KNOWN
         taken_back, conflicts = (
-            candidate.instead_of and id_of(candidate.instead_of, captured),
+            candidate.replaces or (candidate.instead_of and id_of(candidate.instead_of, captured)),
             self._core.indexing.conflicts,
         )
         given = candidate, taken_back, captured.project, self._index, conflicts.texts

@@ -9,12 +9,14 @@ from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.extraction.candidate_log import CandidateLog
 from mcp_memory.models import NoteId, NotePath, PrivateMarks
+from mcp_memory.recall.moments.note_mentions import activities_in
 from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, make_title
 from mcp_memory.statements.statement_rules import OUTRIGHT, classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.dates.ends import find_limit
+from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.marks.privacy import PRIVATE
@@ -31,27 +33,34 @@ MOST_ENTRIES = 200
 """The most entries of a log that are read at once, in some 0.8 s."""
 
 
-def with_dates(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
-    """Add the due date to a promise, and to a statement for a time its end. With a date, your own promise is stored
-    without review; without a date, a promise waits."""
+def with_dates(candidate: Candidate, zone: tzinfo, now: datetime, message: str = "") -> Candidate:
+    """Add the due date to a promise, and to a statement of a `message` for a time its end. With a date, your own
+    promise is stored without review; without a date, a promise waits."""
     if candidate.at is None:
         return candidate
     said = candidate.at.astimezone(zone)
     if candidate.kind is not StatementKind.COMMITMENT:
-        return _with_end(candidate, said, now)
+        return _with_end(candidate, said, now, message)
     due = find_due(candidate.text, said)
     if due is None or candidate.voice is Voice.UNSURE or datetime.combine(due.day, time.max, zone) < now - LATE:
         return replace(candidate, due=due)
     return replace(candidate, due=due, outright=True, score=OUTRIGHT)
 
 
-def _with_end(candidate: Candidate, said: datetime, now: datetime) -> Candidate:
+def _with_end(candidate: Candidate, said: datetime, now: datetime, message: str) -> Candidate:
     """Add the end of a statement, also to its words, so that `this week` is clear later. What has ended isn't worth
-    storing."""
+    storing. Without other words, `until Thursday` includes Thursday, since a freeze that ends too early does more harm
+    than one reminder too many; not if the same message plans for Thursday what is forbidden until then."""
     first = next((sentence.text for sentence in sentences(candidate.statement)), "")
     limit = find_limit(first, said)
     if limit is None or candidate.kind in {StatementKind.LESSON, StatementKind.FIX}:
         return candidate
+    own, acts = first.rstrip(".!").lower(), activities_in(first)
+    planned = [one.text for one in user_sentences(message) if own not in one.text.lower()]
+    if denies(first) and any(
+        (due := find_due(one, said)) and due.day == limit.day and {*acts} & {*activities_in(one)} for one in planned
+    ):
+        limit = limit._replace(day=limit.day - timedelta(days=1))
     expires = datetime.combine(limit.day, LAST_SECOND, said.tzinfo)
     if limit.is_certain and expires <= now:
         return replace(candidate, outright=False, score=0.0)

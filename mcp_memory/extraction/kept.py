@@ -1,14 +1,17 @@
 """Finds the promises that you report as kept: `sent Petra the list`, `the contract went out, tick that off`."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from datetime import datetime, time, tzinfo
 from functools import partial
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.comparison.values import tokens
+from mcp_memory.comparison.values import CLAUSE, tokens
 from mcp_memory.models import NoteRecord
+from mcp_memory.statements.cues import has_cue
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.conversation.own_words import lowered
+from mcp_memory.text.dates.due import DueDate, due_from, find_due, future_days, in_english
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import are_two, content_words, coverage
 from mcp_memory.text.language.word_tables import read_cues
@@ -49,10 +52,35 @@ def kept(
     return found
 
 
+def find_moved(
+    message: TranscriptMessage, promises: Sequence[NoteRecord], zone: tzinfo
+) -> Iterator[tuple[UserSentence, NoteRecord, DueDate]]:
+    """Yield the promises that a message moves to another day or time: `Marta moved the report to Monday`. Each
+    sentence names a single promise, perhaps with the sentence before it."""
+    cues, before = _cues(), ""
+    at = message.turn.at.astimezone(zone) if message.turn.at and message.role is Role.USER else None
+    for sentence in user_sentences(message.turn.text) if at else ():
+        for clause in () if sentence.may_be_pasted or sentence.is_question else CLAUSE.split(sentence.view):
+            target = cues["moves"].search(clause) and cues["target"].search(clause)
+            plain = cues["moves"].sub(" ", clause)
+            if not target or not at or cues["not_done"].search(plain) or has_cue(sentence.view, "hedge"):
+                continue
+            own = _long(content_words(cues["moves"].sub(" ", clause[: target.start(1)])))
+            words = {*own, *(_long(content_words(before)) if cues["it"].search(clause) else ())}
+            fitting = [one for one in promises if _is_older(one, message) and _is_within(words, own, one)]
+            old = due_from(fitting[0].meta.get("due"), zone) if len(fitting) == 1 else None
+            is_same_day = not any(future_days(in_english(target[1]), at))
+            if old and (due := find_due(target[1], datetime.combine(old.day, time(), zone) if is_same_day else at)):
+                yield sentence, fitting[0], due
+        before = sentence.view
+
+
 def is_same_duty(said: str, stored: str) -> bool:
     """Return whether a stored text has the duty that was said, still open, and nothing else but a day. Either text
     may lack the verb. In `send Anna Bob's contract`, each person has another part."""
-    if "?" in stored or any(_cues()[name].search(lowered(stored)) for name in ("done", "tick")):
+    if "?" in stored or any(
+        _cues()[name].search(_cues()["frame"].sub(" ", lowered(stored))) for name in ("done", "tick")
+    ):
         return False
     words, others = _duty(said), _duty(stored)
     is_same = words ^ others <= _acts().keys() and not are_two(words, others) and len(words & others) >= SHARED
@@ -101,6 +129,8 @@ def _fitting(
         return [one for one in promises if _is_about(_long(content_words(asked)), one)]
     if sentence.is_question or cues["others"].search(view):
         return []
+    if cues["moves"].search(view):  # a new day, unless it was promised to move something
+        promises = [one for one in promises if cues["moves"].search(one.title.lower())]
     words = _long(content_words(sentence.text))
     found = [one for one in promises if cues["done"].search(view) and _is_about(words, one)]
     if found or not cues["own"].search(view):
@@ -125,7 +155,11 @@ def _long(words: Collection[str]) -> Set[str]:
 
 
 def _is_about(named: Set[str], promise: NoteRecord) -> bool:
-    shared = _shared(named, content_words(promise.title))
+    return _is_within(named, named, promise)
+
+
+def _is_within(words: Set[str], named: Set[str], promise: NoteRecord) -> bool:
+    shared = _shared(words, content_words(promise.title))
     return len(shared) >= SHARED and coverage(named, shared) >= SHARED_SHARE
 
 

@@ -10,6 +10,7 @@ from mcp_memory.comparison.values import MEASURED, SAME_UNITS, STEM, Token, comm
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.stated_texts import Contrary, StatedText, StatedTexts
 from mcp_memory.models import Filters, NoteId
+from mcp_memory.recall.moments.note_mentions import activities_in, forbidden_activities
 from mcp_memory.statements.candidate import Candidate, Reversal
 from mcp_memory.statements.cues import AGREEMENT, CUE, has_cue, is_limited, patterns
 from mcp_memory.statements.self_contained import is_task
@@ -31,8 +32,8 @@ FORM = 0.6
 MOST_OWN, LEAST_SHARED = 2, 2
 """The most words of a statement that the note lacks, and the fewest in common unless it names the old value."""
 _AGAINST = re.compile(r"\b(?:against|gegen|contre|en contra)\b", re.IGNORECASE)
-_ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’]|['’](?:ve|ll|re|m|d|s)\b", re.IGNORECASE)
-"""Matches what French and English join to a word: `n’envoie`, `I’ve`."""
+_ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’]|['’](?:ve|ll|re|m|d|s)\b|-(?:moi|nous|les?|la)\b", re.IGNORECASE)
+"""Matches what French and English join to a word: `n’envoie`, `I’ve`, `réponds-moi`."""
 _UNIT_KEYS = frozenset(map(fold, SAME_UNITS))
 _FOR = re.compile(
     r"\b(?:for|from|für|bei|pour|chez|para)(?: (?:the|all|our|de[nmr]|die|les?|la|los|las|el))? $", re.IGNORECASE
@@ -53,11 +54,12 @@ def find_reversed(
     elif reverses is None:
         return []
     else:
-        near = list(_near(candidate, reverses.named or words, project, index, texts))
-        named = found = _named(reverses.named, near)
-        if len(found) != 1:
+        lifts = reverses.lifts
+        near = list(_near(candidate, "" if lifts else reverses.named or words, project, index, texts))
+        named = found = [one for one in near if _is_lifted(one, lifts)] if lifts else _named(reverses.named, near)
+        if len(found) != 1 and not lifts:
             found = [one for one in found or near if _is_reversed(one, reverses, words)]
-    is_meant = len(found) == 1 and bool(taken_back or (reverses and reverses.named))
+    is_meant = len(found) == 1 and bool(taken_back or (reverses and (reverses.named or named)))
     if len(found) != 1:
         found = [one for one in named if _is_rule(one)]
     return [(one, Contradiction(one.note.title, None, is_meant)) for one in found if len(found) <= MOST_NAMED]
@@ -78,11 +80,12 @@ def _near(
     candidate: Candidate, words: str, project: str | None, index: Index, texts: StatedTexts
 ) -> Iterator[StatedText]:
     """Yield the earlier short notes of the project whose title has a form of a word; the index finds equal words
-    only."""
+    only. Without words, yield all."""
     keys = _keys(words)
     earlier = Filters(project=project, kinds_out=NOT_REVERSED, foreign=False, until=candidate.at)
     for note in index.notes(earlier, MOST_TITLES):
-        if note.project == project and any(_has_form(key, keys) for key in _keys(note.title)):
+        is_near = not words or any(_has_form(key, keys) for key in _keys(note.title))
+        if is_near and (note.project == project or (note.kind == "preference" and note.project is None)):
             yield from (one for one in texts.at(note.path) if 0 < len(_sentences(one)) <= MOST_SENTENCES)
 
 
@@ -98,6 +101,12 @@ def _named(named: str, near: Iterable[StatedText]) -> list[StatedText]:
 def _is_rule(one: StatedText) -> bool:
     view = lowered(one.note.text)
     return has_cue(view, "norm") or is_limited(view) or denies(view)
+
+
+def _is_lifted(one: StatedText, lifts: str) -> bool:
+    """Return whether a statement forbids what is allowed again, or anything if that isn't named."""
+    banned = forbidden_activities(one.note.text)
+    return not banned.isdisjoint(activities_in(lifts) or banned)
 
 
 def _has_form(key: str, others: Iterable[str]) -> bool:

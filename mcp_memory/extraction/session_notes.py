@@ -1,8 +1,9 @@
 """Limits what extraction leaves of a session: a few proposals, and no copy of what the agent stored itself."""
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ulid import ULID
 
@@ -13,15 +14,16 @@ from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
-from mcp_memory.extraction.kept import are_swapped, is_same_duty, kept
+from mcp_memory.extraction.kept import are_swapped, find_moved, is_same_duty, kept
 from mcp_memory.extraction.reversed_notes import confirms
 from mcp_memory.indexing.stated_texts import LONG_AGO
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, PrivateMarks, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NearPassage, Place
-from mcp_memory.statements.candidate import Candidate
+from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
 from mcp_memory.statements.extractor import appended_texts
 from mcp_memory.statements.lessons import same_lesson
+from mcp_memory.statements.statement_rules import OUTRIGHT
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.language.denials import denies
@@ -41,6 +43,7 @@ REMEMBERED = 0.95
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""
 READ = "a language model read the session"
+_MOVED = re.compile(r"^Moved to [\d:-]+(?: [\d:]+)?: ")
 
 
 @dataclass(frozen=True)
@@ -174,8 +177,11 @@ class SessionNotes:
                 found += confirmed if len(confirmed) == 1 else []
         return found
 
-    async def mark_done(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> tuple[str, ...]:
-        """Mark the promises that you report as kept as done; return the sentences that report it."""
+    async def mark_done(
+        self, captured: CapturedMessages, before: Sequence[TranscriptMessage]
+    ) -> tuple[tuple[str, ...], list[Candidate]]:
+        """Mark the promises that you report as kept as done. Return the sentences that report it or move a promise, and
+        the promises for their new days."""
         own = captured.project if is_channel(captured.project) else None  # otherwise you may report it in any project
         wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
         duties = await in_thread(self._core.index.notes, wanted, what="looking for duties")
@@ -183,7 +189,17 @@ class SessionNotes:
         for note in [note for notes in done.values() for note in notes]:
             with suppress(Refused, NotFound):
                 await forget_note(self._core, note.path, None, done=True)
-        return tuple(text.casefold().rstrip(".! ") for text in done)
+        moved = await in_thread(lambda: [*self._moved(captured, duties)], what="looking for what is moved")
+        return tuple(text.casefold().rstrip(".! ") for text in (*done, *(one.said for one in moved))), moved
+
+    def _moved(self, captured: CapturedMessages, duties: Sequence[NoteRecord]) -> Iterator[Candidate]:
+        for message in captured.messages:
+            for sentence, note, due in find_moved(message, duties, self._core.vault.layout.tz):
+                duty = _MOVED.sub("", self._core.vault.read(note.path).body.partition("\n\n> ")[0].strip())
+                time = f" {due.at:%H:%M}" if due.at else ""
+                title, said = f"Moved to {due.day}{time}: {duty}", sentence.text
+                given = StatementKind.COMMITMENT, f"{title}\n\n> {said}", OUTRIGHT, True, title, said
+                yield replace(Candidate.from_message(message, *given, voice=Voice.SAID), replaces=note.id)
 
     async def drop_proposal(self, note_id: NoteId | None, session: str) -> None:
         """Drop a proposal that you have corrected, if it still waits."""

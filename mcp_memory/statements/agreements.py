@@ -42,6 +42,14 @@ class Agreement:
     """The assistant's sentence."""
 
 
+def find_agreement(one: SpokenSentence) -> Agreement | None:
+    """Return what a sentence agrees to or picks; None for a doubt."""
+    hedges = has_cue(one.sentence.view, "hedge") and not is_mere_agreement(one.sentence)  # `me parece bien`
+    if not one.assistant or hedges:
+        return None
+    return choice(one.sentence, one.assistant) or agreement(one.sentence, one.assistant)
+
+
 def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     """Return the statement that a sentence explicitly agrees to, given the message that it answers; None without an
     agreement."""

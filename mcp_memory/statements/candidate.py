@@ -47,10 +47,12 @@ class Voice(StrEnum):
 @dataclass(frozen=True)
 class Reversal:
     """A reversal of an earlier statement. `named`: the words that name the statement, such as `deploy days`; empty for
-    a mere mark such as `after all`. `now`: what is true instead, without the reason."""
+    a mere mark such as `after all`. `now`: what is true instead, without the reason. `lifts`: the sentence that says
+    that a ban is over, such as `deploys are fine again`."""
 
     named: str
     now: str
+    lifts: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class Candidate:
     """Your original words, if the text was built from them."""
     instead_of: Self | None = None
     """The earlier candidate of the same session that this candidate replaces."""
+    replaces: NoteId | None = None
+    """The promise of an earlier session that it moves to another day."""
     voice: Voice = Voice.UNSURE
     reverses: Reversal | None = None
     """The earlier statement that it takes back, of this session or an earlier one."""

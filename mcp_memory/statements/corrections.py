@@ -25,9 +25,10 @@ _SAYS = re.compile(
 """Matches the words of a correction and of its source, which don't name a subject."""
 
 
-def corrected(sentence: UserSentence, statement: str, *, names_old: bool) -> str | None:
-    """Return the statement with its new value, or with the correction after it if the old value needn't be named.
-    Return None if the sentence corrects nothing in it, or says something of its own."""
+def corrected(sentence: UserSentence, statement: str, *, names_old: bool) -> tuple[str, bool] | None:
+    """Return the statement with its new value, and whether it is certain; if it may be in several places, the
+    correction follows the statement. `names_old`: the sentence must name the old value. Return None if the sentence
+    corrects nothing in the statement, or says something of its own."""
     if sentence.is_question or has_cue(sentence.view, "hedge"):
         return None
     said, known = [*_VALUE.finditer(sentence.text)], [*_VALUE.finditer(statement)]
@@ -40,18 +41,26 @@ def corrected(sentence: UserSentence, statement: str, *, names_old: bool) -> str
                 return None
             if not _is_same_kind(_token(sentence.text, new), _token(statement, place)):
                 return None
-            return f"{statement[: place.start()]}{new[0]}{statement[place.end() :]}"
+            return f"{statement[: place.start()]}{new[0]}{statement[place.end() :]}", True
     corrects = patterns(AGREEMENT)["corrects"].match(sentence.view)
     is_short = len(sentence.view.split()) <= MOST_WORDS
-    if names_old or not (is_short and corrects and said and known) or said[0][0] in values:
+    if names_old or not (is_short and said and known) or said[0][0] in values:
         return None
     new = _token(sentence.text, said[0])
-    pause = _PAUSE.search(sentence.text, said[0].end())
-    clause = corrects.end(), pause.start() if pause else len(sentence.text)
-    is_same_kind = any(_is_same_kind(new, _token(statement, value)) for value in known)
-    if words_of_its_own(sentence.text, statement, clause) or not is_same_kind:
+    begins = said[0].start() == 0 and _unit(new)  # `10 minutes, their clock is off`
+    if not (corrects or begins):
         return None
-    return f"{statement} Corrected: {sentence.text[corrects.start(1) :].rstrip('.')}."
+    pause = _PAUSE.search(sentence.text, said[0].end())
+    clause = corrects.end() if corrects else 0, pause.start() if pause else len(sentence.text)
+    pairs = [(value, _token(statement, value)) for value in known]
+    fitting = [place for place, old in pairs if _is_same_kind(new, old) and (corrects or _unit(new) == _unit(old))]
+    if words_of_its_own(sentence.text, statement, clause) or not fitting:
+        return None
+    if len(fitting) == 1 and _unit(new) in {"", _unit(_token(statement, fitting[0]))}:
+        place = fitting[0]
+        text = f"{statement[: place.start()]}{said[0][0]}{statement[place.end() :]}"
+        return f"{text.rstrip('.')} (first: {place[0]}).", True
+    return f"{statement} Corrected: {sentence.text[corrects.start(1) if corrects else 0 :].rstrip('.')}.", False
 
 
 def words_of_its_own(text: str, statement: str, clause: tuple[int, int] | None = None) -> set[str]:
@@ -70,6 +79,10 @@ def words_of_its_own(text: str, statement: str, clause: tuple[int, int] | None =
 
 def _token(text: str, value: re.Match[str]) -> Token | None:
     return next((token for token in tokens(text) if token.start <= value.start() < token.end), None)
+
+
+def _unit(value: Token | None) -> str:
+    return value.unit if value else ""
 
 
 def _is_same_kind(new: Token | None, old: Token | None) -> bool:

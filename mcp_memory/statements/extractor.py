@@ -55,6 +55,10 @@ def extract_candidates(
     kept = [
         replace(one, outright=False) if _is_perhaps_stored(one, stored) else one for one in new if one not in replaced
     ]
+    kept = [
+        replace(one, instead_of=one.instead_of.instead_of or one.instead_of) if one.instead_of in new else one
+        for one in kept
+    ]
     once = {(one.kind, one.text.casefold()): one for one in kept}
     return sorted(once.values(), key=lambda candidate: candidate.offset)
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.statements.agreements import (
     Agreement,
-    agreement,
-    choice,
+    find_agreement,
     is_answer,
     is_mere_agreement,
     is_retraction,
@@ -35,11 +34,11 @@ from mcp_memory.statements.corrections import corrected
 from mcp_memory.statements.cues import features, has_cue, is_not_to_be_kept, is_vetoed
 from mcp_memory.statements.language import is_personal
 from mcp_memory.statements.proposals import HasRead, is_own_proposal
-from mcp_memory.statements.reasons import EXPLAINS, explains, reason_features
+from mcp_memory.statements.reasons import EXPLAINS, VALUE_FIRST, explains, is_fragment, may_be_reason, reason_features
 from mcp_memory.statements.reversals import with_reversal
 from mcp_memory.statements.self_contained import is_task, is_worth_proposing, leaves_open, stands_alone
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
-from mcp_memory.statements.statement_rules import MENTIONED, Statement, classify, opening_chars
+from mcp_memory.statements.statement_rules import MENTIONED, REQUESTED, Statement, classify, opening_chars
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
 from mcp_memory.text.language.sentences import as_sentence
 from mcp_memory.text.language.terms import content_words
@@ -51,6 +50,7 @@ LIKELY, LEANING, UNCLEAR = 0.88, 0.45, 0.4
 RANKED, MOST_UNSURE = 0.3, 0.8
 """The most that the classifier's likelihood adds to the score of a proposal, and the highest score of a proposal."""
 _PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut| y a)|elle|ils|elles|él|ella|ellos)\b")
+_ASKS_OR_COUNTS = re.compile(r"[?\d]")
 _NAMES_NOTHING = re.compile(r"\s*(?:$|[,.;:!…–—-])")
 """Matches the rest of a retraction without a noun: `scrap it, we …`, not `drop that column`."""
 
@@ -103,12 +103,13 @@ def find_statements(
         if latest and turns[one.message.offset] > turns[latest.offset] + CORRECTED_WITHIN:
             latest = None
         last = spoken[number - 1] if number else None
-        found = _taken_back(one, last, latest) or _corrected(one, latest) or _agreed(one, why)
+        is_next = latest is not None and turns[one.message.offset] == turns[latest.offset] + 1
+        found = _taken_back(one, last, latest) or _corrected(one, latest, is_next=is_next) or _agreed(one, why)
         limit = spoken[limits[number]].sentence.text if number in limits else ""
         found = found or _stated(one, why, before, reason_first=reasons.get(number, number) < number, limit=limit)
         if widens_it(one.sentence):  # `Remember that for every repo`
             found = latest and _candidate(one, StatementKind.PREFERENCE, latest.score, latest.text, latest)
-        if found := with_reversal(one, found):
+        if (found := with_reversal(one, found)) and (found.score >= REQUESTED or "[redacted: " not in found.statement):
             yield (latest := found)
 
 
@@ -132,7 +133,7 @@ def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_r
             elif rule is None:
                 view = one.sentence.view
                 personal = has_cue(view, "prefer") and has_cue(view, "i", "you", "about_me")
-            agreed = _agreement(one)
+            agreed = find_agreement(one)
             says_more = agreed is not None and not agreed.sure and once >= ONCE
             if agreed and (says_more or has_read(agreed.offered)):
                 agreed = None
@@ -140,13 +141,6 @@ def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_r
         repeats = leans and any(has_read(said) for said in last_sentences(one.assistant))
         found.append(_Judged(*place, rule, once, kept, personal, leans, agreed, repeats, own))
     return found
-
-
-def _agreement(one: SpokenSentence) -> Agreement | None:
-    hedges = has_cue(one.sentence.view, "hedge") and not is_mere_agreement(one.sentence)  # `me parece bien`
-    if not one.assistant or hedges:
-        return None
-    return choice(one.sentence, one.assistant) or agreement(one.sentence, one.assistant)
 
 
 def _reasons(spoken: Sequence[_Judged]) -> dict[int, int]:
@@ -173,15 +167,16 @@ def _takes_reason(one: _Judged) -> bool:
 
 
 def _may_explain(other: _Judged, one: _Judged) -> bool:
-    """Return whether a sentence may be a reason: no joke, question, task or equally important statement."""
-    if other.is_ruled or is_vetoed(other.sentence) or is_retraction(other.sentence) or other.agreed:
+    """Return whether a sentence may be a reason for a statement that is more important."""
+    is_other = other.is_ruled or is_retraction(other.sentence) or other.agreed or widens_it(other.sentence)
+    if is_other or not may_be_reason(other.sentence):
         return False
-    if leaves_open(other.sentence.view) or widens_it(other.sentence):
-        return False
-    return not other.is_statement or other.once < one.once
+    return not other.is_statement or other.once < one.once or is_fragment(other.sentence.view)
 
 
 def _likely_reason(one: _Judged, other: _Judged, *, is_behind: bool) -> float:
+    if is_behind and is_fragment(other.sentence.view):
+        return 1.0
     if one.states is None or other.states is None:
         return EXPLAINS * explains(one.sentence, other.sentence, is_behind=is_behind)
     seen = reason_features(one.sentence, other.sentence, is_behind=is_behind)
@@ -219,16 +214,21 @@ def _was_just_said(latest: Candidate, before: _Judged, assistant: str) -> bool:
     return not offers or bool(content_words(assistant) & content_words(latest.statement))
 
 
-def _corrected(one: _Judged, latest: Candidate | None) -> Candidate | None:
+def _corrected(one: _Judged, latest: Candidate | None, *, is_next: bool) -> Candidate | None:
     """Return the latest statement with the value that this sentence corrects. If it doesn't name the old value, the
-    assistant's message between them must be about the statement, too."""
+    assistant's message between them must be about the statement, too, or about no other value."""
     if latest is None:
         return None
-    is_next = one.message.offset == latest.offset or content_words(one.assistant) & content_words(latest.statement)
-    statement = corrected(one.sentence, latest.statement, names_old=not is_next)
-    if statement is None:
+    is_here = one.message.offset == latest.offset
+    is_about_it = is_here or content_words(one.assistant) & content_words(latest.statement)
+    is_about_it = is_about_it or (is_next and one.place == 0 and not _ASKS_OR_COUNTS.search(one.assistant))
+    found = corrected(one.sentence, latest.statement, names_old=not is_about_it)
+    if not found and is_here and latest.instead_of and VALUE_FIRST.match(one.sentence.view):  # `and 401 not 400`
+        found = f"{latest.statement} {_clean(one.sentence)}", latest.outright
+    if not found:
         return None
-    return _candidate(one, latest.kind, latest.score, f"{statement}\n\n> {one.sentence.text}", latest)
+    score = latest.score if found[1] else min(latest.score, MOST_UNSURE)
+    return _candidate(one, latest.kind, score, f"{found[0]}\n\n> {one.sentence.text}", latest)
 
 
 def _agreed(one: _Judged, reason: str) -> Candidate | None:

@@ -4,9 +4,11 @@ import re
 from dataclasses import replace
 
 from mcp_memory.comparison.values import CLAUSE, tokens
-from mcp_memory.statements.candidate import Candidate, Reversal, StatementKind, Voice
+from mcp_memory.statements.candidate import Candidate, Reversal, StatementKind, Voice, make_title
 from mcp_memory.statements.cues import AGREEMENT, has_cue, is_limited, is_vetoed, patterns
+from mcp_memory.statements.self_contained import is_task
 from mcp_memory.statements.spoken import SpokenSentence
+from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.sentences import as_sentence
@@ -25,12 +27,20 @@ def with_reversal(one: SpokenSentence, found: Candidate | None) -> Candidate | N
     reverses = find_reversal(one.sentence) if one.is_typed else None
     if reverses is None or (found and (found.instead_of or found.voice is not Voice.SAID)):
         return found
-    said = one.sentence.text
-    if found and reverses.named and not has_cue(reverses.now.lower(), "norm"):
-        found = replace(found, outright=False) if reverses.now else None
+    said, now = one.sentence.text, reverses.now
+    if found and reverses.named and not has_cue(now.lower(), "norm"):
+        found = replace(found, outright=False) if now else None
     made = found or Candidate.from_message(
         one.message, StatementKind.DECISION, as_sentence(said), IF_IT_REVERSES, False, said=said, voice=Voice.SAID
     )
+    if reverses.named and now:  # `forget what I said about …` is no statement
+        view = lowered(now)
+        rule = classify(UserSentence(now, view, False))
+        is_order = is_task(view) or has_cue(view, "task") or (rule and rule.kind is StatementKind.PREFERENCE)
+        text = as_sentence(now if is_order else f"{reverses.named.strip()}: {now}")
+        made = replace(made, text=text, title=make_title(text))
+    elif reverses.lifts:
+        made = replace(made, score=IF_IT_REVERSES, outright=False)
     return replace(made, reverses=reverses)
 
 
@@ -42,10 +52,12 @@ def find_reversal(sentence: UserSentence) -> Reversal | None:
     if name := found["names_reversed"].search(view):
         named, *after = CLAUSE.split(view[name.end() :], maxsplit=1)
         before = view[: name.start()]
-        if is_limited(before) or is_limited(named) or has_cue(before, "reported"):
+        if is_limited(before) or has_cue(before, "reported"):
             return None
         now = text[len(view) - len(after[0]) :] if after else ""
         return Reversal(found["said"].sub("", named), now.strip() if tokens(now) else "")
+    if (lifts := found["lifts"].search(view)) and not is_limited(view[lifts.start() :]):
+        return None if has_cue(view, "reported") else Reversal("", "", view)
     mark = found["turns_back"].search(view)
     if not mark or found["adds"].search(view):
         return None

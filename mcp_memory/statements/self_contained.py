@@ -10,7 +10,8 @@ LEAST_TERMS, LEAST_WORDS = 3, 2
 """The minimum number of content words of a statement, and of those that aren't numbers. A proposal needs only the
 second."""
 _EMOTICON = re.compile(r"[:;=]['’]?-?[()]+")
-_PASSING = ("handles", "task", "report", "undecided", "asks", "output")
+_UNFIT = ("output", "task", "report", "asks", "with_task")
+_PASSING = ("handles", "undecided", *_UNFIT)
 _ANSWER = re.compile(
     r"(?:(?:no|nope|nah|yes|yeah|yep|ok(?:ay)?|sure|right|well|oh|ah+|hm+|and|but|so|also|nein|nee|ja|doch|klar|ach|und|"
     r"aber|also|non|oui|bon|et|mais|sí|si|vale|bueno|y|pero)\b[,.!: ]+)+"
@@ -46,12 +47,15 @@ def is_cut_off(view: str) -> bool:
 def is_worth_proposing(view: str) -> bool:
     """Return whether a person could decide on a sentence: neither a program's output, a task, a question nor a
     fragment."""
-    if is_cut_off(view):
-        return False
     found = patterns(REVIEW)
-    if any(found[name].search(view) for name in ("output", "task", "report", "asks")):
+    if is_cut_off(view) or any(found[name].search(view) for name in _UNFIT):
         return False
     return len(content_words(view)) >= LEAST_WORDS
+
+
+def has_task(view: str) -> bool:
+    """Return whether a later clause of a sentence is a task: `it misses two, write a test for them`."""
+    return patterns(REVIEW)["with_task"].search(view) is not None
 
 
 def is_task(view: str) -> bool:

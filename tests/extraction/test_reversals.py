@@ -325,3 +325,24 @@ async def test_to_confirm_a_contested_note_ends_the_proposal(world: World, words
         await said(engine, world, person(words), session="later")
         assert (proposal not in paths(engine, NoteState.INBOX)) is ends
         assert (CUTOFF.rstrip(".") in await start(engine, world)) is ends
+
+
+@pytest.mark.parametrize(
+    ("rule", "words", "is_lifted"),
+    [
+        ("No deploys of shop until Friday.", "the deploy freeze is over", True),
+        ("No deploys of shop until Friday.", "freeze is OVER. forget the rule about no deploys until friday", True),
+        ("Bis Freitag keine Deployments.", "deployen geht wieder, der Freeze ist vorbei", True),
+        ("Pas de déploiement jusqu'à vendredi.", "le gel des déploiements est terminé", True),
+        ("Nada de despliegues hasta el viernes.", "la congelación de despliegues terminó ayer", True),
+        ("No deploys of shop until Friday.", "the deploy freeze isn't over yet", False),
+        ("No deploys of shop until Friday.", "Sam says the deploy freeze is over", False),
+        ("No releases of shop until Friday.", "deploys are fine again", False),
+    ],
+)
+async def test_a_ban_ends_when_a_person_says_so(world: World, rule: str, words: str, is_lifted: bool):
+    async with world.engine() as engine:
+        await engine.append(rule, kind="decision", project="shop")
+        await said(engine, world, person(words))
+        told = await start(engine, world)
+        assert (rule not in told) == is_lifted and "orget" not in told

@@ -75,7 +75,7 @@ def test_a_short_rule_with_a_verb_is_stored(words: str):
     ("Die Praxis öffnet um 8:30.", "nein, 9:00, nicht 8:30", "Die Praxis öffnet um 9:00."),
     ("Quiet hours: nothing between 21 and 8.", "hm make it 20, many are older",
      "Quiet hours: nothing between 21 and 8. Corrected: make it 20, many are older."),
-    ("The dough rests 12 hours.", "sorry, I mean 14", "The dough rests 12 hours. Corrected: I mean 14."),
+    ("The dough rests 12 hours.", "sorry, I mean 14", "The dough rests 14 hours (first: 12)."),
     ("We keep parcels for 90 days.", "the tests took 90 seconds", None),
     ("We keep parcels for 90 days.", "make it a habit to run the linter", None),
     ("We keep parcels for 90 days.", "make it 90 days, yes", None),
@@ -86,8 +86,8 @@ def test_a_short_rule_with_a_verb_is_stored(words: str):
     ("Wir heben Akten 10 Jahre auf.", "Frau Özdemir meint 12 Jahre, nicht 10", "Wir heben Akten 12 Jahre auf."),
     ("On garde les colis 90 jours.", "non, 180 jours, pas 90", "On garde les colis 180 jours."),
     ("Guardamos los paquetes 90 días.", "perdón, son 180 días, no 90", "Guardamos los paquetes 180 días."),
-    ("The night shift starts at 21:30.", "better 22:00", "The night shift starts at 21:30. Corrected: better 22:00."),
-    ("La réunion est à 9:00.", "plutôt à 10:30", "La réunion est à 9:00. Corrected: plutôt à 10:30."),
+    ("The night shift starts at 21:30.", "better 22:00", "The night shift starts at 22:00 (first: 21:30)."),
+    ("La réunion est à 9:00.", "plutôt à 10:30", "La réunion est à 10:30 (first: 9:00)."),
     ("We keep parcels for 90 days.", "The gateway timeout is 30 seconds, not 90.", None),
     ("We keep parcels for 90 days.", "I think it's 180 days, not 90", None),
     ("We keep parcels for 90 days.", "Invoices are due after 30 days, not 90.", None),
@@ -111,8 +111,9 @@ def test_a_short_rule_with_a_verb_is_stored(words: str):
 ])  # fmt: skip
 def test_a_correction_changes_the_statement_before_it(before: str, words: str, after: str | None):
     (sentence,) = user_sentences(words)
-    assert corrected(sentence, before, names_old=False) == after
-    assert corrected(sentence, before, names_old=True) in {after, None}
+    found = corrected(sentence, before, names_old=False)
+    assert (found and found[0]) == after
+    assert corrected(sentence, before, names_old=True) in {found, None}
 
 
 QUIET = "From now on no messages go out between 21 and 8."

@@ -149,7 +149,7 @@ class ActionAdvisor:
             note, curated, mention = passage.note, is_curated(passage), None
             if curated or note.kind not in _SILENT_KINDS:
                 commands = curated or note.kind not in _AGAINST_ALONE
-                mention = find_mention(passage.chunk.text, action, commands=commands)
+                mention = find_mention(passage.chunk.text, action, commands=commands, today=now.date())
             if not mention and passage.ordinal == 0 and any(says_action(phrase, action) for phrase in note.when):
                 mention = BY_PHRASE
             if mention and (mention.weight or note.kind in _LEARNED_KINDS):

@@ -14,7 +14,9 @@ ENOUGH = 0.6
 """The share of a message's distinctive words that must be there, in their order."""
 
 _QUOTE = re.compile(
-    r"``(.+?)``|`([^`\n]+)`|[\"“„»«]([^\"“”„»«\n]{12,})[\"“”»«]|^(?!.*`)[ \t]*(.*\b\w+(?:Error|Exception)\b.*)$", re.M
+    r"``(.+?)``|`([^`\n]+)`|[\"“„»«]([^\"“”„»«\n]{12,})[\"“”»«]|"
+    r"(?<!\w)['‘‚]([^'‘’‚\n]{12,})['’‘](?!\w)|^(?!.*`)[ \t]*(.*\b\w+(?:Error|Exception)\b.*)$",
+    re.M,
 )
 _GAP = re.compile(r"…|\.\.\.|<[^<>]*>")
 _VOLATILE = re.compile(
@@ -23,6 +25,7 @@ _VOLATILE = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:[_-]+[^\W_]+)*")
 _NAME = re.compile(
     r"\b(?:[A-Z][a-z]*\d{3,}|[A-Z]{2,}[-_]\d{2,}|[A-Z]{3,}(?:_[A-Z\d]+)+|OOMKilled|"
+    r"(?<=(?i:sqlstate)[ :=\[])[\dA-Z]{5}(?=\b)|"
     r"[A-Z]\w{1,80}(?:Error|Exception|Fault|Failure|Warning|Killed|Timeout|BackOff|Invalid|Expired|NotFound)\b)"
 )
 """`E4021`, `SUP-4290`, `ERR_PNPM_OUTDATED_LOCKFILE`, `ArrowInvalid`."""

@@ -3,6 +3,7 @@ ignored. A name is read in its clause: "use pnpm, not npm" names both, but advis
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from fnmatch import fnmatchcase
 from itertools import chain, pairwise
 from posixpath import basename, splitext
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from mcp_memory.recall.moments import WORD_SETS, WORDS
 from mcp_memory.recall.moments.shell_line import simple_commands
 from mcp_memory.recall.moments.tool_action import ShellCommand, ToolAction
+from mcp_memory.text.dates.ends import applies_on
 from mcp_memory.text.language.denials import ADVISES_AGAINST, FORBIDS, INSTEAD
 from mcp_memory.text.language.terms import content_words, fold
 from mcp_memory.text.language.word_tables import either
@@ -75,18 +77,29 @@ def _types_of(action: ToolAction) -> set[str]:
     return {splitext(file)[1][1:] for file in action.files} - WORD_SETS["common_programs"]
 
 
+def activities_in(text: str) -> list[str]:
+    """Return the words for each activity that a text, such as commands, may name."""
+    return [words for words in _FORBIDDEN if re.search(words, text, re.IGNORECASE)]
+
+
 def activities_of(action: ToolAction) -> list[str]:
     """Return the words for each activity that a command may do."""
-    return [words for words in _FORBIDDEN if re.search(words, "\n".join(_lines(action)), re.IGNORECASE)]
+    return activities_in("\n".join(_lines(action)))
+
+
+def forbidden_activities(text: str) -> set[str]:
+    """Return the words for each activity that a text forbids."""
+    clauses = (one for sentence in _SENTENCE.split(text) for one in _clauses(sentence))
+    return {words for clause, *forbids in clauses if any(forbids) for words in activities_in(clause)}
 
 
 def _lines(action: ToolAction) -> list[str]:
     return [" ".join([*command.words, *command.flags]).replace("\n", " ") for command in action.commands]
 
 
-def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Mention | None:
+def find_mention(text: str, action: ToolAction, *, commands: bool = True, today: date | None = None) -> Mention | None:
     """Return the best mention in a note's text. `commands`: whether the note may name a command that the call
-    runs in full, without advising against it."""
+    runs in full, without advising against it. A rule for other days than `today` forbids nothing."""
     found: list[Mention] = []
     lines, activities = _lines(action), activities_of(action)
     folders = {fold(part.lower()) for file in action.files if not action.commands for part in file.split("/")[:-1]}
@@ -97,7 +110,8 @@ def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Men
             order = "\n".join([*lines, "", clause])
             scene = f"{order}\n\n{action.text}"
             if any(_FORBIDDEN[words].search(order) for words in activities):
-                found.append(Mention(not _CONDITIONAL.search(clause), 4, sentence))
+                applies = not _CONDITIONAL.search(clause) and (today is None or applies_on(clause, today))
+                found.append(Mention(applies, 4, sentence))
             whole = 2 * (forbids and any(_spares(clause, basename(file)) for file in action.files))
             if weight := _weight(clause, action, is_against, commands or is_against) or whole:
                 is_order, counts = forbids or bool(goes_on and _ORDERS.search(following)), not _EXCUSED.search(scene)

@@ -17,6 +17,7 @@ from mcp_memory.text.language.word_tables import has_cue
 
 _MAY_END = re.compile(
     r"until|till|through|bis|hasta|jusqu|week|woche|seman|semaine|month|monat|mes\b|mois|today|heute|hoy|aujourd"
+    r"|(?:in|im|en|during|durante|pendant|au mois de) (?:the )?[adfjmnos]\w\w"
     r"|next|coming|nächste|kommende|próxim|prochain|venir|vienen|holidays|feiertag|fêtes|fiestas",
     re.IGNORECASE,
 )
@@ -28,6 +29,9 @@ _UNTIL = re.compile(
 )
 _MONTH = re.compile(rf"(?:(?:the )?(?:end of|ende|fin(?: de)?|finales de) )?(?P<month>{'|'.join(MONTHS)})\b(?! [0-9])")
 """Matches the end of a month, also without the words for it: `until March`."""
+_IN_MONTH = re.compile(r"\b(?:in|im|en|during|throughout|durante|pendant|au mois de) (?:the )?$")
+_NAMED_DAY = re.compile(rf"\b(?:(?P<day>{WEEKDAYS})s?|(?:in|im|en) (?P<month>{'|'.join(MONTHS)}))\b")
+_JOINS_DAY = re.compile(r"(?<=tag)s?-|(?<=woch)s?-|(?<=day)-", re.IGNORECASE)
 _RANGE = re.compile(rf"\b(?:{WEEKDAYS})s?(?: at)?[ 0-9:.]*$")
 """Matches the beginning of a range of weekdays, which recurs: `Monday through Friday`."""
 _PERIOD = re.compile(
@@ -125,17 +129,29 @@ def find_limit(text: str, said: datetime) -> Limit | None:
         return None
     if end.form in {Form.UNTIL, Form.BY} and _has("recurs", view):
         return None
+    is_order = _has("order", end.tail)
+    opens = end.opens or (is_order and end.head.rstrip().endswith((",", ";", ":")))
+    is_order = is_order and opens
     clause = f"{end.head} {_CLAUSE_ENDS.split(end.tail.lstrip(' ,'))[0]}"
-    is_plain = not _has("term", clause) and not _has("clause", end.head)
-    has_norm = _has("norm", clause)
+    is_plain = is_order or not (_has("term", clause) or _has("clause", end.head))
+    has_norm = is_order or _has("norm", clause)
     if end.form in {Form.BY, Form.DURING} and (not has_norm or not is_plain or _has("duty", view)):
         return None
-    if end.form is Form.DURING and (_has("changes", view) or _has("trouble", view)):
+    if end.form is Form.DURING and not is_order and (_has("changes", view) or _has("trouble", view)):
         return None
-    stated = f"{'' if end.opens else end.head} {end.tail}".strip(" ,")
+    stated = f"{'' if opens else end.head} {end.tail}".strip(" ,")
     is_whole = len(stated.split()) >= _LEAST_WORDS and not _has("pronoun", stated) and not _has("report", view)
     commas = end.tail.count(",") if end.tail.lstrip().startswith(",") else 0
-    return Limit(end.day, is_plain, is_plain and is_whole and (end.opens or has_norm), commas)
+    is_before = end.tail.lstrip().startswith("morning") and end.form is not Form.DURING
+    return Limit(end.day - timedelta(days=is_before), is_plain, is_plain and is_whole and (opens or has_norm), commas)
+
+
+def applies_on(text: str, day: date) -> bool:
+    """Return whether a rule applies on a day: it names no other weekday or month, `no Friday deploys in December`."""
+    plain = in_english(_JOINS_DAY.sub(" ", text))
+    found = [match for match in _NAMED_DAY.finditer(plain) if not _UNTIL.search(plain, 0, match.start())]
+    days, months = ([match[name] for match in found if match[name]] for name in ("day", "month"))
+    return (not days or f"{day:%A}".lower() in days) and (not months or f"{day:%B}".lower() in months)
 
 
 def begins_later(text: str, said: datetime, today: date) -> bool:
@@ -177,11 +193,13 @@ def _dates(plain: str, said: datetime) -> Iterator[End]:
 
 def _months(plain: str, said: datetime) -> Iterator[End]:
     for match in _MONTH.finditer(plain):
-        if until := _UNTIL.search(plain, 0, match.start()):
+        until = _UNTIL.search(plain, 0, match.start())
+        begin = until or (None if _has("then", plain) else _IN_MONTH.search(plain, 0, match.start()))
+        if begin:
             month = MONTHS[match["month"]]
             day = _last_day("month", date(said.year + (month < said.month), month, 1))
-            form = Form.UNTIL if until["firm"] else Form.BY
-            yield End(day, form, plain[: until.start()], plain[match.end() :])
+            form = (Form.UNTIL if until["firm"] else Form.BY) if until else Form.DURING
+            yield End(day, form, plain[: begin.start()], plain[match.end() :])
 
 
 def _periods(plain: str, said: datetime) -> Iterator[End]:

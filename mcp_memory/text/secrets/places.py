@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from mcp_memory.text.secrets.shapes import SecretShape, looks_drawn, mixed, mixed_or_sequence, shape
+from mcp_memory.text.secrets.shapes import TABLE, SecretShape, looks_drawn, mixed, mixed_or_sequence, shape
 from mcp_memory.text.secrets.values import (
     BARE,
     KIND,
@@ -74,21 +74,7 @@ _ENV = (
     r"(?:SECRET|TOKEN|PASSWORD|PASSPHRASE|PASSWD|PWD|KEY|PASS|CREDENTIAL|AUTH|(?<=_)PAT(?![A-Z]))"
     r"(?!_(?:NAME|HEADER|FILE|PATH|PREFIX|TYPE|URL)\b)[A-Z0-9_]{0,10}"
 )
-_COMMANDS = tuple(
-    _named(hint, rf"{before}(?:{Q})?{_FOUR}", like_no_word)
-    for hint, before in (
-        ("requirepass", r"\brequirepass[ \t]{1,3}"),
-        ("smbclient", r"smbclient\b[^\n]{0,100}?[ \t](?:-U|--user)[ =]?[^\s%]{1,60}%"),
-        ("ldap", r"ldap[a-z]{3,10}\b[^\n]{0,200}?[ \t]-w[ \t]{1,3}"),
-        ("openssl", r"openssl\b[^\n]{0,200}?[ \t](?:-k[ \t]{1,3}|-pass(?:in|out)?[ \t]{1,3}pass:)"),
-        ("storepass keypass", r"-(?:store|key)pass[ \t]{1,3}"),
-        ("zip", r"zip\b[^\n]{0,100}?[ \t]-P[ \t]{0,3}"),
-        ("7z", r"\b7z[a-z]?[ \t][^\n]{0,100}?(?<=[ \t])-p"),
-        ("login", r"login(?<!\wlogin)[ \t][^\n]{0,100}?(?<=[ \t])-p[ \t]{1,3}"),
-        ("rabbitmqctl", r"rabbitmqctl[ \t]{1,3}(?:add_user|change_password)[ \t]{1,3}\S{1,60}[ \t]{1,3}"),
-        ("htpasswd", r"htpasswd[ \t]{1,3}-\w{0,5}b\w{0,5}[ \t]{1,3}\S{1,100}[ \t]{1,3}\S{1,60}[ \t]{1,3}"),
-    )
-)
+_COMMANDS = tuple(_named(hint, rf"{before}(?:{Q})?{_FOUR}", like_no_word) for hint, before in TABLE["programs"].items())
 """Programs that take a password as an argument."""
 _PIPED = r"(?:echo|printf)[ \t]{1,3}(?:-n[ \t]{1,3})?"
 CALLED = (
