@@ -14,9 +14,7 @@ import anyio
 
 from mcp_memory.commits.commit_messages import split_into_commits
 from mcp_memory.commits.config import GitConfig
-from mcp_memory.commits.note_history import HISTORY_S, describe_history
-from mcp_memory.core.core import Core, Feature, Operation
-from mcp_memory.core.serializers import Payload
+from mcp_memory.core.core import Core, Feature
 from mcp_memory.errors import Busy, McpMemoryError, Refused, StorageFailed
 from mcp_memory.git.commits import CommitResult, FileChange, commit_files
 from mcp_memory.git.repository import find_repository
@@ -199,34 +197,10 @@ def _call(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
 EXAMINATION_S = 60.0
 
 
-@dataclass(frozen=True)
-class LogRequest:
-    """The git history of `target` (an id or path) or of the whole vault. `at`: a commit, for the note's text in it."""
-
-    target: str | None = None
-    at: str | None = None
-    limit: int = 20
-
-
 def build(core: Core) -> Feature:
-    async def log(request: LogRequest) -> Payload:
-        """Return the history of a note, a folder or the vault, or a note as it was in a commit."""
-        target = await core.search.lookup.full_id(request.target) if request.target else None
-        return await in_thread(
-            describe_history,
-            core.vault,
-            core.index,
-            target,
-            request.at,
-            request.limit,
-            deadline_s=HISTORY_S + 10,
-            what="reading the history",
-        )
-
-    operations = {"log": Operation(LogRequest, log)}
     config = core.config.section("git", GitConfig)
     if not config.auto_commit:
-        return Feature(operations, status=lambda: {"git": None})
+        return Feature(status=lambda: {"git": None})
     pending = UncommittedFiles(core.config.state / "uncommitted")
     core.vault.on_write(pending.add)
     if core.vault.marker.made:
@@ -234,7 +208,6 @@ def build(core: Core) -> Feature:
         pending.add(core.vault.layout.in_home(README))
     committer = Committer(core.config.root, pending, core.vault, core.background.health, config)
     return Feature(
-        operations,
         tasks=[committer.run],
         status=lambda: {"git": asdict(committer.state())},
         findings=lambda: [*_waiting(committer), *_open_objects(core)],

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, time
-from typing import NamedTuple
 
 from mcp_memory.errors import Busy, GitUnavailable, InvalidInput, NotFound
 from mcp_memory.models import Etag, etag_of
@@ -133,66 +132,20 @@ def _changed_at(file: Path) -> float:
         return 0.0
 
 
-_FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
-
 _NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
-"""Options against programs that your configuration may run to show a difference; `-S` would run them, too."""
-
-
-class FileTouch(NamedTuple):
-    """A commit's change to one file: its path after and before the commit (None if absent), and the hashes of its
-    bytes."""
-
-    path: str | None
-    before: str | None
-    new: str
-    old: str
-
-
-class HistoryStep(NamedTuple):
-    """One commit; `when` is its author's time in ISO 8601 with offset."""
-
-    commit: str
-    when: str
-    who: str
-    message: str
-    touched: Sequence[FileTouch]
-
-
-def list_commits(
-    repository: Repository, paths: Sequence[str], *, limit: int, follow: bool = False
-) -> list[HistoryStep]:
-    """List the latest commits that touch one of these files (none = the whole vault), newest first. `follow`: also
-    under the earlier names of a single file. Raises GitUnavailable."""
-    if repository.head() is None:
-        return []
-    inside = [os.fsdecode(repository.to_git_path(path)) for path in paths] or [repository.prefix or "."]
-    renames = ("--follow", "-M") if follow else ("--no-renames",) if paths else ("-M",)
-    out = repository.git.run(
-        "log", f"--max-count={limit}", "-z", "--raw", "--no-abbrev", *_NO_PROGRAM, *renames,
-        _FORMAT, "--", *inside,
-    )  # fmt: skip
-    return list(_parsed(repository, out))
+"""Options against programs that your configuration may run to show a difference."""
 
 
 def find_version(repository: Repository, path: str, etag: Etag) -> bytes | None:
     """Return the bytes with this etag from the latest 100 commits of the file; None if they aren't there. Raises
     GitUnavailable."""
-    touches = (touch for step in list_commits(repository, [path], limit=100) for touch in step.touched)
-    found = read_blobs(repository.git, list(dict.fromkeys(oid for touch in touches for oid in (touch.new, touch.old))))
-    return next((data for data in found.values() if etag_of(data) == etag), None)
-
-
-def find_paths(repository: Repository, words: str) -> list[str]:
-    """List the files to or from which a commit added or removed these words. For an id, these are all paths that its
-    note ever had. Raises GitUnavailable."""
     if repository.head() is None:
-        return []
-    out = repository.git.run(
-        "log", "-z", "--format=", "--name-only", "--no-renames", *_NO_PROGRAM, f"-S{words}",
-        "--", repository.prefix or ".",
-    )  # fmt: skip
-    return list(dict.fromkeys(repository.from_git_path(path) for path in out.split(b"\0") if path))
+        return None
+    options = ("--max-count=100", "-z", "--format=", "--raw", "--no-abbrev", *_NO_PROGRAM, "--no-renames")
+    out = repository.git.run("log", *options, "--", os.fsdecode(repository.to_git_path(path)))
+    changes = (field.decode().split(" ") for field in out.split(b"\0") if field.lstrip(b"\n").startswith(b":"))
+    found = read_blobs(repository.git, list(dict.fromkeys(oid for change in changes for oid in (change[3], change[2]))))
+    return next((data for data in found.values() if etag_of(data) == etag), None)
 
 
 def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
@@ -229,22 +182,3 @@ def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
                 found[oid] = out[at : at + int(size)]
             at += int(size) + 1
     return found
-
-
-def _parsed(repository: Repository, out: bytes) -> Iterator[HistoryStep]:
-    fields = out.split(b"\0")
-    at = 0
-    while at + 3 < len(fields):
-        commit, when, who, message = (field.decode("utf-8", "replace") for field in fields[at : at + 4])
-        at += 4
-        touched: list[FileTouch] = []
-        while at < len(fields) and (meta := fields[at].lstrip(b"\n")).startswith(b":"):
-            _, _, old, new, status = meta.decode().split(" ")
-            path = repository.from_git_path(fields[at + 1])
-            if status[0] in "RC":
-                touched.append(FileTouch(repository.from_git_path(fields[at + 2]), path, new, old))
-                at += 3
-            else:
-                touched.append(FileTouch(None if status == "D" else path, None if status == "A" else path, new, old))
-                at += 2
-        yield HistoryStep(commit, when, who, message, touched)

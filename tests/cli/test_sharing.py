@@ -43,20 +43,12 @@ def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
     assert "git       everything is committed, most recently " in kept.run("status").ok().out
     kept.run("forget", note["id"]).ok()
     eventually(lambda: kept.run("status", "--json").ok().json["git"]["waiting"] == 0)
-    forgotten = kept.run("changes", note["id"], "--json").ok().json["log"][0]
-    assert forgotten["message"] == f"memory: forget note {note['path']}"
-    refused = kept.run("changes", note["id"], "--at", "HEAD")
-    assert (refused.code, "is forgotten" in refused.err) == (1, True)
     kept.run("restore", note["id"]).ok()
     told = kept.run("changes", note["path"]).ok().out
     assert kept.run("changes", *BREAD[0].split()[:4]).ok().out.endswith(told), "a few words name it, too"
-    assert f"memory: add note {note['path']}\n  added  {note['path']}\n" in told
-    assert "  forgotten " in told.partition("commits")[0] and "  stored " in told.partition("commits")[0]
-    then = kept.run("changes", note["id"], "--at", forgotten["commit"]).ok().out
-    assert "status: deleted" in then
-    assert BREAD[0] in then
-    for command, code in (["../x.md"], 2), ([note["id"], "--at", "0000000"], 4), (["01M7Z3HPR77M1K414E2NKABTV4"], 4):
-        assert kept.run("changes", *command).code == code
+    assert "  forgotten " in told and "  stored " in told
+    for unknown in "../x.md", "01M7Z3HPR77M1K414E2NKABTV4":
+        assert kept.run("changes", unknown).code == 4
 
     # Sharing, with the same daemon and, at last, without one.
     topic = kept.vault / "topics" / "01-bread"
@@ -83,13 +75,6 @@ def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
     ):
         ran = kept.run("share", *command)
         assert (ran.code, said in ran.err) == (code, True), ran
-    shutil.rmtree(kept.vault / ".git")
-    assert kept.run("changes", note["id"], "--json").ok().json["log"] == []
-    missing = kept.run("changes", note["id"], "--at", "HEAD")
-    assert missing.code == 4
-    assert "is not in a git repository" in missing.err
-    assert "→ to make one: git init" in missing.err
-
     kept.run("stop").ok()
     (topic / "0.md").write_text("Other bread.\n")
     (topic / "2.md").unlink()

@@ -8,15 +8,12 @@ import subprocess
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
 from mcp_memory.commits.config import GitConfig
 from mcp_memory.commits.feature import UncommittedFiles
-from mcp_memory.commits.note_history import find_note
-from mcp_memory.errors import InvalidInput, NotFound, Refused
-from mcp_memory.git.repository import find_paths, find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
 from tests.support.keyword_engine import KeywordEngine
@@ -241,124 +238,3 @@ async def test_a_change_during_a_commit_is_not_lost(tmp_path: Path) -> None:
     pending.settle(done)
     assert list(pending.snapshot()) == ["a.md"]
     assert list(UncommittedFiles(tmp_path / "uncommitted").snapshot()) == ["a.md"]
-
-
-async def test_the_past_of_a_note_wherever_it_has_been(repo: World) -> None:
-    async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
-        ids = await told(engine, TEA)
-        with pytest.raises(NotFound, match="no commit knows the id"):
-            await ask(engine, "01M7Z3HPR77M1K414E2NKABTV4")
-    async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
-        await engine.compact()
-    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
-        note = await engine.forget(ids[0], reason="a try")
-        await clean(engine)
-        with pytest.raises(Refused, match="is forgotten"):
-            await ask(engine, ids[0], at="HEAD~1")
-        await engine.forget(ids[0], restore=True)
-        await clean(engine)
-        past = await ask(engine, ids[0])
-        assert [event["change"] for event in past] == ["changed", "changed", "moved", "added"]
-        assert past == await ask(engine, note.path), "by its path too"
-        moved = past[2]
-        assert (moved["path"], moved["who"]) == (note.path, "mcp-memory")
-        assert moved["before"].startswith("topics/_fresh/")
-        assert [event["message"] for event in past[:2]] == [
-            f"memory: {w} note {note.path}" for w in ("restore", "forget")
-        ]
-        then = await ask(engine, ids[0], at=past[-1]["commit"])
-        assert then["path"] == moved["before"]
-        assert then["text"].encode() == repo.read(note.path)
-        with pytest.raises(NotFound, match="is not in the commit"):
-            await ask(engine, ids[0], at=git(repo, "rev-list", "--max-parents=0", "HEAD").strip())
-        everything = await ask(engine, None)
-        assert [event["message"] for event in reversed(everything)] == ["mine", *subjects(repo)]
-        assert [event["message"] for event in await ask(engine, "topics/_fresh/")] == subjects(repo)[1::-1]
-        assert [event["files"] for event in await ask(engine, None, limit=1)] == [1]
-
-
-async def test_the_past_of_a_persons_note_that_was_renamed(repo: World) -> None:
-    repo.write("Träume - alt.md", "A dream of trains.\nAnd of nothing else.\n" * 5)
-    git(repo, "add", "-A")
-    git(repo, "commit", "-q", "-m", "dreams")
-    git(repo, "mv", "Träume - alt.md", "dreams.md")
-    git(repo, "commit", "-q", "-m", "renamed")
-    async with repo.engine() as engine:
-        past = await ask(engine, "dreams.md")
-        assert [(event["change"], event["before"]) for event in past] == [("moved", "Träume - alt.md"), ("added", None)]
-
-
-async def test_no_word_that_was_forgotten_since(repo: World) -> None:
-    async with repo.engine(git=QUICK) as engine:
-        secret = await engine.append("canary in the coal mine", kind="log")
-        await engine.append("Ada is in Graz", kind="log")
-        await clean(engine)
-        await engine.forget(secret.id)
-        then = await ask(engine, secret.path, at="HEAD")
-        assert "Graz" in then["text"]
-        assert "canary in the" not in then["text"]
-
-
-async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_memory.commits.note_history.AT_A_TIME", 1)
-    async with repo.engine(git=QUICK) as engine:
-        note = await engine.append("Ada is in Graz", kind="fact")
-        log = await engine.append(f"Ada has moved, see {note.id}", kind="log")
-        await clean(engine)
-        repository = find_repository(repo.root, 20)
-        assert set(find_paths(repository, note.id)) == {note.path, log.path.partition("#")[0]}
-        assert [event["change"] for event in await ask(engine, note.id)] == ["added"]
-        looked = find_note(repo.vault(), repository, note.id)
-        assert looked.paths == [note.path]
-
-
-async def test_no_page_that_quotes_what_was_forgotten_since(repo: World) -> None:
-    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
-        ids = await told(engine, TEA)
-        await engine.compact()
-        await clean(engine)
-        page, old = f"{topic_of(repo, 'green-tea')}/_summary.md", git(repo, "rev-parse", "HEAD").strip()
-        assert TEA[0] in (await ask(engine, page, at=old))["text"]
-        note = await engine.forget(ids[0])
-        await engine.compact()
-        assert TEA[0].encode() not in repo.read(page)
-        with pytest.raises(Refused, match="quoted a note that is forgotten"):
-            await ask(engine, page, at=old)
-        (repo.root / note.path).unlink()
-        for target in (note.path, ids[0]):
-            with pytest.raises(Refused, match="may have been forgotten"):
-                await ask(engine, target, at=old)
-
-
-async def test_another_note_was_there(repo: World) -> None:
-    """What is forgotten is not told for the sake of who lives there now."""
-    async with repo.engine(git=QUICK) as engine:
-        first = await engine.append("canary in the coal mine", kind="fact")
-        await clean(engine)
-        old = git(repo, "rev-parse", "HEAD").strip()
-        await engine.perform("erase", {"target": first.id, "sure": True})
-        repo.write(first.path, "Another note.")
-        with pytest.raises(Refused, match="may have been forgotten"):
-            await ask(engine, first.path, at=old)
-
-
-async def test_the_repository_around_the_vault_is_not_told(repo: World) -> None:
-    (repo.root / ".git").rename(repo.root.parent / ".git")
-    (repo.root.parent / "outside.md").write_text("canary")
-    git(repo, "-C", "..", "add", "outside.md", "vault")
-    git(repo, "-C", "..", "commit", "-q", "-m", "all")
-    async with repo.engine() as engine:
-        for target in ("../outside.md", "/outside.md", "vault/../../outside.md", ".git/config", "../"):
-            for at in (None, "HEAD"):
-                with pytest.raises(InvalidInput):
-                    await ask(engine, target, at=at)
-        for commit in ("-p", "--all", "HEAD:outside.md", "", "a\0b"):
-            with pytest.raises((InvalidInput, NotFound)):
-                await ask(engine, "vault.md", at=commit)
-        with pytest.raises(NotFound):
-            await ask(engine, "outside.md", at="HEAD")
-
-
-async def ask(engine: KeywordEngine, target: str | None, *, at: str | None = None, limit: int | None = None) -> Any:
-    answer = await engine.perform("log", {"target": target, "at": at, "limit": limit})
-    return answer if at else answer["log"]

@@ -16,7 +16,8 @@ import pytest
 
 from mcp_memory.errors import Busy, GitUnavailable, NotFound
 from mcp_memory.git.commits import CommitPart, FileChange, commit_files
-from mcp_memory.git.repository import find_paths, find_repository, list_commits
+from mcp_memory.git.repository import find_repository, find_version
+from mcp_memory.models import etag_of
 from tests.git.conftest import Repo
 
 
@@ -529,9 +530,7 @@ def test_looking_back_runs_no_program_and_tells_the_first_commit(repo: Repo, tmp
     repo.write(".gitattributes", "*.md diff=trap\n")
     repo.theirs("second", note="new\n")
     repository = find_repository(repo.vault, 20)
-    assert find_paths(repository, "new") == ["note.md"]
-    first = list_commits(repository, ["note.md"], limit=9)[-1]
-    assert [touch.path for touch in first.touched] == ["note.md"]
+    assert find_version(repository, "note.md", etag_of(b"new\n")) == b"new\n"
     assert not (tmp_path / "ran").exists()
 
 

@@ -13,13 +13,11 @@ from mcp_memory.cli.console import NOT_DONE, Facts, Heading, Remark, confirm, fi
 from mcp_memory.cli.notes.note_choice import with_note
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import compaction_s
-from mcp_memory.errors import GitUnavailable, InvalidInput, NotFound
+from mcp_memory.errors import NotFound
 from mcp_memory.text.pluralize import counted
 
 _FEWEST_OF_A_RUN = 4
 """The fewest changes of one import or compaction, or of its undo, that are shown as one line."""
-
-_MOST_COMMITS = 5000
 
 _MOST_NAMED = 10
 """The most undone changes that are listed one by one."""
@@ -47,47 +45,33 @@ _since = note_options.since("Only from this time on")
 @note_options.session
 @note_options.project("Only changes to this project's notes and those without one")
 @note_options.limit(50, 20000, "Show at most this many changes.")
-@click.option("--at", metavar="COMMIT", help="Print NOTE as it was in this commit of the vault's git repository.")
 @command_options
-def changes(cli: CommandContext, note: tuple[str, ...], at: str | None, **wanted: Any) -> None:
+def changes(cli: CommandContext, note: tuple[str, ...], **wanted: Any) -> None:
     """Show which notes were stored, edited, superseded, forgotten, filed or imported: when, by whom, in which session.
 
     The latest change comes first. Each line ends with the change's name, which `mcp-memory undo NAME` takes. With NOTE
-    (an id, a path or a few of its words), it lists only that note's changes and, if the vault is in a git repository,
-    its commits.
+    (an id, a path or a few of its words), it lists only that note's changes.
 
     \b
     mcp-memory changes --since yesterday
     mcp-memory changes --client claude-code --json
-    mcp-memory changes 01M7Z3HPR77M1K414E2NKABTV4     one note, with its commits
-    mcp-memory changes notes/fact/port.md --at 3f2c1d0"""
+    mcp-memory changes 01M7Z3HPR77M1K414E2NKABTV4"""
     words = " ".join(note)
-    if at is not None:
-        if not words:
-            raise InvalidInput("--at needs a note", hint="name one: mcp-memory changes NOTE --at COMMIT")
-        then = with_note(cli, words, lambda target: cli.ask("log", target=target, at=at))
-        cli.show(then, [then["text"].rstrip("\n")])
-        return
     if not words:
         answer = cli.ask("changes", **wanted)
         cli.show(answer, _lines(answer))
         return
     del wanted["project"]  # a note that you name is yours to see in any project
-    answer = with_note(cli, words, lambda target: _note_history(cli, target, wanted))
-    commits = [Heading("commits"), *map(_commit_line, answer["log"])] if answer["log"] else []
-    cli.show(answer, [*_lines(answer), *commits])
+    answer = with_note(cli, words, lambda target: _changes_of(cli, target, wanted))
+    cli.show(answer, _lines(answer))
 
 
-def _note_history(cli: CommandContext, target: str, wanted: Facts) -> Facts:
-    """Return a note's changes and its commits. Raises NotFound for a note of which neither knows anything."""
+def _changes_of(cli: CommandContext, target: str, wanted: Facts) -> Facts:
+    """Return a note's changes. Raises NotFound for a note without any."""
     answer = cli.ask("changes", target=target, **wanted)
-    try:
-        log = cli.ask("log", target=target, limit=min(wanted["limit"], _MOST_COMMITS))["log"]
-    except (NotFound, GitUnavailable):  # the vault is in no repository, or no commit has the note
-        log = []
-    if not (log or answer["changes"]):
+    if not answer["changes"]:
         raise NotFound(f"no change to {target[:100]} is known", hint="mcp-memory changes lists what happened")
-    return {**answer, "log": log}
+    return answer
 
 
 @click.command()
@@ -195,12 +179,6 @@ def _named(change: Facts) -> str:
 def _author(change: Facts) -> str:
     client = {PERSON: "you", "disk": "by hand"}.get(change["client"], change["client"] or "mcp-memory")
     return f"{client}, session {change['session'].rpartition('/')[2][:8]}" if change["session"] else client
-
-
-def _commit_line(event: Facts) -> str:
-    path = f"{event['before']} → {event['path']}" if event["before"] else event["path"]
-    when = f"{local_minute(event['when'])}  {event['commit'][:10]}  {event['who']}  {event['message']}"
-    return f"{when}\n  {event['change']}  {path}"
 
 
 def _preview(steps: Sequence[Facts]) -> Iterator[str]:
