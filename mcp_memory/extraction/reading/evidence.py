@@ -67,10 +67,10 @@ class _PersonsMessage:
         perhaps pasted, and most of it isn't quoted."""
         return _are_statements(quote, self.sentences_with(quote))
 
-    def adopts(self, agreed: str) -> Voice | None:
-        """Return AGREED if the words `agreed`, typed outside of pasted texts, take up a pasted text: they say yes, or
-        that it lasts. UNSURE if they give it as background, or may belong to the pasted text; None for other words,
-        questions and refusals."""
+    def adopts(self, quote: str, agreed: str) -> Voice | None:
+        """Return AGREED if the words `agreed`, typed outside of pasted texts, take up a quotation from one: they say
+        yes, that it lasts, or accept a thing in it. UNSURE if they give it as background, accept another thing, or may
+        belong to the pasted text; None for other words, questions and refusals."""
         typed = assistant_sentences(self.own[: pasted_from(self.text, self.own)])  # they may name the other author
         found = _sentences_with(agreed, typed)
         says_yes = any(_says_yes(one.view) or patterns(PROPOSAL)["lasting"].search(one.view) for one in found)
@@ -78,7 +78,8 @@ class _PersonsMessage:
         if not (says_yes or is_background) or any(one.is_question or denies(one.view) for one in found):
             return None
         doubtful = {one.text for one in self.sentences if not _is_typed(one) and not relays(one.view)}
-        is_sure = says_yes and doubtful.isdisjoint(one.text for one in found)
+        is_about_it = content_words(agreed) & content_words(quote) or not WORDS["accepts"].search(lowered(agreed))
+        is_sure = says_yes and is_about_it and doubtful.isdisjoint(one.text for one in found)
         return Voice.AGREED if is_sure else Voice.UNSURE
 
 
@@ -113,6 +114,8 @@ class SessionWords:
                 return other or self._agents_quote(quotes[0], agreed, is_lesson=is_lesson)
         if len(found) < len(quotes):
             return None
+        if not is_certain and agreed and self._persons_quote(agreed):
+            quotes = [*quotes[:-1], f"{quotes[-1]} ({agreed})"]
         messages = (*(one.message for one, _ in found), *(message for one in accepted for message in one.messages))
         around = "\n".join(sentence.text for _, sentences in found for sentence in sentences)
         said = (quote for one in accepted for quote in one.quotes)
@@ -133,7 +136,7 @@ class SessionWords:
         for place, one in enumerate(self._persons):
             is_quoted = _has(pasted_words(one.text), quote) or (_has(one.text, quote) and not one.sentences_with(quote))
             for answer in self._persons[place : place + 2] if is_quoted else ():
-                voice = answer.adopts(agreed)
+                voice = answer.adopts(quote, agreed)
                 if voice and answer.message.offset >= self._fresh_from:
                     text = f"{quote} ({agreed})"
                     return Quotations((text,), (answer.message, one.message), voice, text)
@@ -167,8 +170,10 @@ def _sentences_with(quote: str, sentences: Sequence[UserSentence]) -> Sequence[U
 
 
 def _are_statements(quote: str, sentences: Sequence[UserSentence]) -> bool:
+    text = plain(" ".join(one.text for one in sentences))
     return bool(sentences) and all(
-        _is_typed(one) and not (one.is_question and _is_asked(quote, one)) for one in sentences
+        _is_typed(one) and not (one.is_question and (one is not sentences[-1] or _is_asked(quote, one, text)))
+        for one in sentences
     )
 
 
@@ -181,12 +186,13 @@ def _is_typed(one: UserSentence) -> bool:
 
 def _answers(view: str) -> bool:
     yes = patterns(AGREEMENT)["yes"]
-    return bool(yes.match(view) or yes.match(view.rpartition(", ")[2]))
+    return bool(yes.match(view) or yes.match(view.rpartition(", ")[2]) or WORDS["accepts"].search(view))
 
 
-def _is_asked(quote: str, question: UserSentence) -> bool:
-    """Return whether a question asks what a quotation from it says, rather than going on to ask for something."""
-    _, _, rest = plain(question.text).partition(plain(quote))
+def _is_asked(quote: str, question: UserSentence, text: str) -> bool:
+    """Return whether a question asks what a quotation that ends in it says, rather than going on to ask for something.
+    `text`: the quotation's sentences."""
+    _, _, rest = text.partition(plain(quote))
     asks = (patterns(PROPOSAL)[name].match(question.view) for name in ("asks", "status", "which"))
     return any(asks) or not WORDS["goes_on_to_ask"].match(rest)
 
