@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mcp_memory.runtime.health import Finding
-from mcp_memory.summarizers.base import ModelUsage, Summarizer
+from mcp_memory.summarizers.base import Summarizer
 
 OFF = 'to switch it off: reader = "none" under [extraction]'
 
@@ -22,9 +22,6 @@ def reader_findings(reader: str, model: Summarizer | None) -> Sequence[Finding]:
     if usage.problem:
         remedy = f"see whether {reader} answers you, since you may have to log in; {OFF}"
         return [Finding("warning", f"{reader} can't read your sessions: {usage.problem}", remedy)]
-    return [Finding("info", f"{reader} reads your sessions; {describe_usage(usage)}", OFF)]
-
-
-def describe_usage(usage: ModelUsage) -> str:
     calls = f"{usage.calls:,} of {usage.calls_a_day:,} calls"
-    return f"today {calls}, {usage.tokens:,} of {usage.tokens_a_day:,} tokens"
+    today = f"today {calls}, {usage.tokens:,} of {usage.tokens_a_day:,} tokens"
+    return [Finding("info", f"{reader} reads your sessions; {today}", OFF)]

@@ -25,7 +25,7 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import make_title
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.text.parsed_values import list_at
+from mcp_memory.text.parsed_values import list_at, text_at
 from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.journals.change_journal import DECISION, acting, current_caller
 from mcp_memory.vault.journals.tombstones import Caller
@@ -177,7 +177,7 @@ class Review:
             id=record.id,
             what=what,
             text=file.body.strip(),
-            why=f"score {score:.2f}" if is_candidate else "stored",
+            why=text_at(meta, "doubt") or (f"score {score:.2f}" if is_candidate else "stored"),
             choices=_choices(record, is_candidate=is_candidate),
             path=record.path,
             title=record.title,
@@ -223,7 +223,7 @@ class Review:
         else:
             found = [self._vault.read(other).record for other in replaced]
         old = [note for note in found if note.state is NoteState.ACTIVE and not note.is_log]
-        changes |= {"score": None, "contradicts": None, CONTESTS: None, "voice": None}
+        changes |= dict.fromkeys(("score", "contradicts", CONTESTS, "voice", "doubt"))
         if old:
             changes["supersedes"] = [note.id for note in old]
             changes |= _phrases(record, *old) if not record.when else {}

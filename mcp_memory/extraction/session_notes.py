@@ -27,6 +27,7 @@ from mcp_memory.statements.statement_rules import OUTRIGHT
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.language.denials import denies
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.parsed_values import text_at
 from mcp_memory.vault.config import COMMITMENT
@@ -120,10 +121,11 @@ class SessionNotes:
                 return True
         return False
 
-    async def drop_proposals(self, session: str) -> None:
-        """Drop the proposals that rules made of a session, since a language model has read it."""
+    async def drop_proposals(self, session: str, refused: Sequence[str]) -> None:
+        """Drop the proposals that rules made of a session, since a language model has read it, but not those with words
+        that were refused."""
         for note in await self._proposals(session):
-            if not note.by:
+            if not note.by and not has_words_of(note.text, refused):
                 await self._drop(note, session, READ)
 
     async def drop_read(self, note_ids: Collection[str], session: str, *, even_remembered: bool = False) -> None:
@@ -151,10 +153,11 @@ class SessionNotes:
                 contesting.append(one.passage.note.id)
         await self.drop_waiting(contesting, captured.session)
 
-    async def retire(self, place: Place, captured: CapturedMessages, reason: str, *, done: bool = False) -> None:
-        """Forget a note that isn't true any more; what it superseded is active again. A commitment may be done."""
+    async def retire(self, place: Place, captured: CapturedMessages, reason: str, *, done: bool | None = None) -> None:
+        """Forget a note that isn't true any more; what it superseded is active again. Unless `done` is None, archive
+        it, perhaps as a commitment that is done; what it superseded stays superseded."""
         with suppress(Refused, NotFound), acting(Caller(captured.client, captured.session)):
-            await forget_note(self._core, *place, reason=reason, done=done)
+            await forget_note(self._core, *place, reason=reason, archive=done is not None, done=done is True)
 
     async def drop_refuted(self, captured: CapturedMessages) -> None:
         """Drop what contests a note that you confirm."""
@@ -250,6 +253,12 @@ class SessionNotes:
     async def record(self, note_id: NoteId, session: str, outcome: CandidateOutcome) -> None:
         at = self._core.clock().timestamp()
         await in_thread(self._log.record, note_id, outcome, session, at, what="recording")
+
+
+def has_words_of(text: str, others: Iterable[str]) -> bool:
+    """Return whether a text has more than half of another text's content words, or the other text of its words."""
+    words = content_words(text)
+    return any(2 * len(words & one) > min(len(words), len(one)) for one in map(content_words, others))
 
 
 def is_known_from(near: NearPassage, candidate: Candidate) -> bool:

@@ -114,7 +114,7 @@ class SessionWords:
                 return other or self._agents_quote(quotes[0], agreed, is_lesson=is_lesson)
         if len(found) < len(quotes):
             return None
-        if not is_certain and agreed and self._persons_quote(agreed):
+        if not is_certain and self._persons_quote(agreed):
             quotes = [*quotes[:-1], f"{quotes[-1]} ({agreed})"]
         messages = (*(one.message for one, _ in found), *(message for one in accepted for message in one.messages))
         around = "\n".join(sentence.text for _, sentences in found for sentence in sentences)

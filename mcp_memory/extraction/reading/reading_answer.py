@@ -9,15 +9,18 @@ from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any, cast
 
+from mcp_memory.comparison.comparison import Comparison
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.extraction.reading.evidence import MOST_QUOTES, WORDS, Quotations, SessionWords, plain
 from mcp_memory.extraction.reading.reading_prompt import ID_CHARS, ReadingPrompt, ShownNote
 from mcp_memory.statements.candidate import StatementKind
-from mcp_memory.text.conversation.own_words import lowered
+from mcp_memory.text.conversation.own_words import lowered, masked
 from mcp_memory.text.dates import MONTHS
 from mcp_memory.text.dates.due import WEEKDAYS, in_english
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.denials import DENIES, INSTEAD, denies
 from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.language.terms import content_words, coverage, terms
 from mcp_memory.text.language.word_lists import language_of
 from mcp_memory.text.markdown.inline_text import is_harmless
@@ -46,6 +49,7 @@ _PLACEHOLDER = re.compile(
 )
 """Matches a name with a place to fill in, such as `forecast_<group>_<date>`, or a component such as `<Teleport>`, which
 is code in Markdown."""
+_OR_NOT = re.compile(r"\b(?:or not|oder nicht|ou (?:non|pas)|o no)\b", re.IGNORECASE)
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
 """Matches what held before, as the instructions ask for it."""
 _PER = re.compile(r"(?<=\d )[a-z]+/[a-z]+\b")
@@ -74,7 +78,7 @@ class Verdict(StrEnum):
 @dataclass(frozen=True)
 class ReadStatement:
     """A statement that the session supports. `of`: the note that it replaces, perhaps replaces or ends; an end has no
-    text of its own. `project`: another project that it is about."""
+    text of its own. `project`: another project that it is about. `doubt`: why it is a proposal."""
 
     verdict: Verdict
     kind: StatementKind
@@ -86,45 +90,52 @@ class ReadStatement:
     until: date | None = None
     due: date | None = None
     when: tuple[str, ...] = ()
+    doubt: str = ""
     refutes: bool = False
     """The note that it is `of` is wrong, and not only said better."""
+
+    @property
+    def older(self) -> ShownNote | None:
+        """The note of an earlier session that this changes, perhaps by the proposal that it replaces."""
+        of = self.of.instead_of if self.of and self.of.waits else self.of
+        return of if of and not of.is_made_here else None
+
+    def refines(self, older: ShownNote) -> bool:
+        """Return whether this gives no other day, value or denial than an older note, though perhaps more."""
+        before, now = statement_of(older.text), _IN_PARENTHESES.sub(" ", self.text)
+        has_values = _numbers(before) <= _numbers(now) and denies(masked(before)) == denies(masked(now))
+        return has_values and not self.due and not Comparison(NoteText(before), NoteText(now)).other_value
 
 
 @dataclass(frozen=True)
 class SessionReading:
     """The findings of a model in a part of a session. `wrong`: notes made from the session, and proposals, that
-    shouldn't stay. `unsupported`: the number of statements that the session doesn't support."""
+    shouldn't stay. `refused`: the words of statements that the session doesn't support."""
 
-    statements: Sequence[ReadStatement] = ()
-    wrong: Sequence[ShownNote] = ()
-    unsupported: int = 0
+    statements: Sequence[ReadStatement]
+    wrong: Sequence[ShownNote]
+    refused: Sequence[str]
 
 
 def check_answer(answer: str, asked: ReadingPrompt) -> SessionReading | None:
     """Return what an answer says and the session supports; None for an answer of another form."""
-    given = _parsed(answer)
+    try:  # it may be within a fence, or after words of courtesy
+        given: Mapping[str, Any] = json.loads(answer[answer.find("{") : answer.rfind("}") + 1])
+    except (ValueError, RecursionError):
+        return None
     if not isinstance(given.get("notes"), list):
         return None
     items = [cast("Mapping[str, Any]", item) for item in list_at(given, "notes") if isinstance(item, dict)]
     support = _Support(asked)
     found = [support.statement(item) for item in items[:MOST_STATEMENTS]]
     changing = [one for one in found if one and one.of and not one.of.is_made_here]
-    statements = [one for one in found if one and one not in changing[MOST_CHANGES:]]
+    kept = [None if one in changing[MOST_CHANGES:] else one for one in found]
+    refused = [f"{item.get('text')} {item.get('quote')}" for item, one in zip(items, kept, strict=False) if not one]
     named = {str(note_id)[-ID_CHARS:] for note_id in list_at(given, "wrong")}
     wrong = [note for note in asked.notes if (note.is_made_here or note.waits) and note.short_id in named]
-    decided = [replace(one, refutes=one.of in wrong) for one in statements]
+    decided = [replace(one, refutes=one.of in wrong) for one in kept if one]
     wrong = [note for note in wrong if note not in [one.of for one in decided]]
-    return SessionReading(decided, wrong, len(found) - len(decided))
-
-
-def _parsed(answer: str) -> Mapping[str, Any]:
-    """Return the JSON object of an answer, also within a fence or after words of courtesy."""
-    begin, end = answer.find("{"), answer.rfind("}")
-    with suppress(ValueError, RecursionError):
-        found: Any = json.loads(answer[begin : end + 1])
-        if isinstance(found, dict):
-            return cast("Mapping[str, Any]", found)
-    return {}
+    return SessionReading(decided, wrong, refused)
 
 
 class _Support:
@@ -148,27 +159,32 @@ class _Support:
             quotes = [_in_one_line(str(quote)) for quote in given[:MOST_QUOTES]]
             is_lesson = kind in {StatementKind.LESSON, StatementKind.FIX}
             evidence = self._words.find(quotes, _in_one_line(text_at(item, "agreed")), is_lesson=is_lesson)
-            needs_note = verdict in {Verdict.REPLACE, Verdict.END}
             of = None if verdict is Verdict.STORE else self._notes.get(text_at(item, "of")[-ID_CHARS:])
-            if evidence is None or (needs_note and of is None):
+            if evidence is None or (of is None and verdict in {Verdict.REPLACE, Verdict.END}):
                 return None
-            if verdict is Verdict.END:
-                return self._end(evidence, of) if of else None
+            if verdict is Verdict.END and of:
+                return self._end(evidence, of)
             text = _in_one_line(text_at(item, "text"))
-            if not self._is_said(text, evidence, of):
+            is_said = self._is_said(text, evidence, of)
+            if is_said is None:
                 return None
             said_at = evidence.messages[0].turn.at
             until, due = (_day(item, name, said_at.date() if said_at else None) for name in ("until", "due"))
-            has_day = kind is not StatementKind.COMMITMENT or due is not None
-            is_sure = evidence.is_certain and _agree(text, evidence, of) and self._adds_nothing(text, evidence, of)
+            doubts = {
+                "the reader isn't sure": verdict is not Verdict.PROPOSE,
+                "perhaps a question, or somebody else's words": evidence.is_certain,
+                "the duty has no day": kind is not StatementKind.COMMITMENT or due is not None,
+                "the quoted words perhaps deny it": _agree(text, evidence, of),
+                "it says more than the quoted words": is_said,
+            }
+            doubt = next((why for why, is_right in doubts.items() if not is_right), "")
             phrases = [_in_one_line(str(phrase)) for phrase in list_at(item, "when")[:MOST_WHEN]]
-            when = tuple(one for one in phrases if 0 < len(one) <= MOST_WHEN_CHARS)
+            when = tuple(phrase for phrase in phrases if 0 < len(phrase) <= MOST_WHEN_CHARS)
+            is_wide = item.get("everywhere") is True
             named = text_at(item, "project")
             project = named if named in self._projects else None
-            verdict = verdict if is_sure and has_day else Verdict.PROPOSE
-            return ReadStatement(
-                verdict, kind, text, evidence, of, item.get("everywhere") is True, project, until, due, when
-            )
+            verdict = Verdict.PROPOSE if doubt else verdict
+            return ReadStatement(verdict, kind, text, evidence, of, is_wide, project, until, due, when, doubt)
         return None
 
     def _end(self, evidence: Quotations, of: ShownNote) -> ReadStatement | None:
@@ -180,49 +196,49 @@ class _Support:
             return None
         return ReadStatement(Verdict.END, StatementKind.FACT, "", evidence, of)
 
-    def _is_said(self, text: str, evidence: Quotations, of: ShownNote | None) -> bool:
-        """Return whether the quotations support the statement, and its values were said or stand in the replaced
-        note."""
+    def _is_said(self, text: str, evidence: Quotations, of: ShownNote | None) -> bool | None:
+        """Return True if the quotations or the replaced note say what the statement says. False if words around them
+        do, such as a text that the person answers; None otherwise."""
         words = {word for word in content_words(text) if not word.isdigit()}
-        if len(text) > MOST_TEXT_CHARS or not words or not is_harmless(text) or _LINKS.search(text):
-            return False
-        quoted, before = content_words(evidence.text), content_words(of.text if of else "")
-        shared = content_words(text) & quoted
-        is_about_them = coverage(words, quoted | before) >= LEAST_QUOTED or len(shared) >= LEAST_SHARED
-        if not is_about_them or not words & quoted:
-            return False
-        known = f"{self._names}\n{evidence.around}"
-        if coverage(words, content_words(known)) < LEAST_SAID:
-            return False
-        named = _PER.sub(" ", text)
-        names = [fact.key for fact in facts(named) if fact.kind is FactKind.IDENTIFIER and not fact.key[0].isdigit()]
-        said = (
-            _numbers(f"{self._words.said}\n{evidence.text}\n{evidence.around}\n{of.text if of else ''}") | self._given
-        )
-        return _figures(text) <= said and all(plain(name) in plain(known) for name in names)
-
-    def _adds_nothing(self, text: str, evidence: Quotations, of: ShownNote | None) -> bool:
-        """Return whether the figures of a statement are in the quoted messages or the replaced note, and its names were
-        said. In German, any noun looks like a name."""
-        around = [*(message.turn.text for message in evidence.messages), of.text if of else ""]
-        names = [fact.key for fact in facts(text) if fact.kind is FactKind.NAME and language_of(terms(text)) != "de"]
-        said = plain("\n".join([self._names, evidence.around, *around]))
-        unsaid = [name for name in names if plain(name) not in said and not _WRITTEN_DATE.fullmatch(in_english(name))]
+        shared = content_words(text) & content_words(evidence.text)
+        if len(text) > MOST_TEXT_CHARS or not words or not shared or not is_harmless(text) or _LINKS.search(text):
+            return None
+        before = of.text if of else ""
+        here = f"\n{self._words.before(evidence.messages[0])}" if evidence.around else ""
+        names, given = f"{self._names}\n{evidence.around}", f"{evidence.text}\n{before}"
+        said = f"{self._words.said}\n{evidence.around}\n{given}"
+        known, support = content_words(names), content_words(given)
+        least = LEAST_QUOTED if words & shared else LEAST_SAID
+        is_about_it = coverage(words, support) >= least or len(words & shared and shared) >= LEAST_SHARED
+        if coverage(words, known) < LEAST_SAID or not self._has(text, names + here, said + here):
+            return None
+        around = "\n".join([*(message.turn.text for message in evidence.messages), before])
         figures = _figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
-        return not unsaid and figures <= _numbers("\n".join(around)) | self._given
+        is_about_it = is_about_it and figures <= _numbers(around) | self._given
+        return is_about_it and self._has(text, f"{names}\n{around}", said, FactKind.NAME)
+
+    def _has(self, text: str, names: str, numbers: str, also: FactKind = FactKind.IDENTIFIER) -> bool:
+        """Return whether texts have the identifiers, or also the names, and the numbers of a statement. In German, any
+        noun looks like a name."""
+        kinds = {FactKind.IDENTIFIER} if language_of(terms(text)) == "de" else {FactKind.IDENTIFIER, also}
+        found = [fact.key for fact in facts(_PER.sub(" ", text)) if fact.kind in kinds and not fact.key[0].isdigit()]
+        unsaid = [name for name in found if plain(name) not in plain(names)]
+        are_dates = all(map(_WRITTEN_DATE.fullmatch, map(in_english, unsaid)))
+        return are_dates and _figures(text) <= _numbers(numbers) | self._given
 
 
 def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
     """Return whether a statement has each condition of its quotations, asserts nothing that they deny, and denies
     something only if they, the sentences around them or the replaced note do, or they choose something else."""
-    quoted = _CLAUSE_END.split(evidence.text)
+    quoted = _CLAUSE_END.split(_OR_NOT.sub(" ", evidence.text))
     conditions = map(content_words, filter(WORDS["condition"].search, map(lowered, quoted)))
     if any(coverage(condition, content_words(text)) < LEAST_DENIED for condition in conditions):
         return False
     text = _NOT_CHOSEN.sub(" ", text)
     said = [evidence.text, evidence.around, of.text if of else ""]
     denied_there = any(denies(one) or WORDS["turns_down"].search(one.lower()) for one in said)
-    if denies(text) and not denied_there and not _chooses(text, quoted):
+    is_denial = denies(masked(text))
+    if is_denial and not denied_there and not _chooses(text, quoted):
         return False
     clauses = _CLAUSE_END.split(_IN_PARENTHESES.sub(" ", text))
     asserted = content_words(
@@ -230,7 +246,7 @@ def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
     )
     kept = [_NOT_CHOSEN.sub(" ", clause) for clause in quoted]
     affirmed = content_words("\n".join(one for one in kept if not denies(one)))
-    for clause in filter(_NOT_CHOSEN.search if denies(text) else denies, quoted):
+    for clause in filter(_NOT_CHOSEN.search if is_denial else denies, quoted):
         left = _NOT_CHOSEN.search(clause)
         words = content_words(DENIES.sub(" ", left[0] if left else clause))
         denied = words - affirmed or (set[str]() if left else words)

@@ -28,7 +28,8 @@ ID_CHARS = 6
 
 @dataclass(frozen=True)
 class ShownNote:
-    """A note as the model sees it. `is_made_here`: it was made from this session without the person's review."""
+    """A note as the model sees it. `is_made_here`: it was made from this session without the person's review.
+    `instead_of`: the only note that a proposal contradicts."""
 
     id: str
     day: str
@@ -36,6 +37,7 @@ class ShownNote:
     project: str | None
     text: str
     is_made_here: bool = False
+    instead_of: "ShownNote | None" = None
 
     @property
     def waits(self) -> bool:

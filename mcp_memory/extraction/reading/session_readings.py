@@ -4,7 +4,6 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -21,9 +20,9 @@ from mcp_memory.extraction.candidate_log import CandidateOutcome
 from mcp_memory.extraction.reading.reading_answer import SessionReading, check_answer
 from mcp_memory.extraction.reading.reading_prompt import WAITS, ReadingPrompt, ShownNote, build_prompt
 from mcp_memory.extraction.reading.statement_store import StatementStore
-from mcp_memory.extraction.session_notes import SessionNotes
+from mcp_memory.extraction.session_notes import SessionNotes, has_words_of
 from mcp_memory.jobs.job import Every, JobReport, JobTurn
-from mcp_memory.models import NO_PROJECT, Filters, NoteId, NoteState, Passage, is_channel
+from mcp_memory.models import NO_PROJECT, Filters, NoteRecord, NoteState, Passage, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NearPassage
 from mcp_memory.summarizers.base import Summarizer
@@ -32,9 +31,9 @@ from mcp_memory.vault.succession.entry_marks import admits, note_of
 
 MOST_SESSIONS = 20
 """The most sessions of a single run; the rest follow in the next run."""
-MOST_NOTES, NEAR_EACH, MOST_LISTED = 40, 6, 10
-"""The most notes shown with a session, the most that are near one message of the person, and the most commitments and
-proposals each."""
+MOST_NOTES, NEAR_EACH, MOST_LISTED = 60, 6, 10
+"""The most older notes shown with a session, the most that are near one message of the person, and the most commitments
+and proposals each."""
 BEFORE = 4
 """The messages shown again of a session that went on after it was read."""
 LOOK_S, POLL_S = 300.0, 0.05
@@ -86,6 +85,7 @@ class SessionReadings:
         if not done:
             return None
         about = f"{counted(done['read'], 'session')} read, {counted(done['stored'], 'note')} stored"
+        about += f", {done['unsupported']} refused: not said, or too many for review" if done["unsupported"] else ""
         return JobReport(about, figures=dict(done))
 
     async def _transcript(self, checkpoint: Checkpoint) -> tuple[Checkpoint, CapturedMessages]:
@@ -108,7 +108,7 @@ class SessionReadings:
         """Read what is new in a session, part by part. A part that was stored isn't read again, and its notes are shown
         with the next one."""
         fresh_from = max(0, self._finished.handled(checkpoint) - checkpoint.restarts * RESTART)
-        done = Counter[str]()
+        done, refused = Counter[str](), list[str]()
         while asked := await self._next_part(captured, fresh_from):
             reading = await self._ask(asked, turn)
             done["read"] = 1
@@ -117,17 +117,20 @@ class SessionReadings:
                 done["unusable"] += 1
             else:
                 made = await self._store.store(reading.statements, captured)
-                wrong = [note.id for note in reading.wrong]
-                await self._session_notes.drop_read(wrong, captured.session)
-                others = [note.id for note in reading.wrong if not note.is_made_here]
+                lost = [*reading.refused, *made[CandidateOutcome.CROWDED_OUT]]
+                refused += lost
+                wrong = [note for note in reading.wrong if not has_words_of(note.text, refused)]
+                await self._session_notes.drop_read([note.id for note in wrong], captured.session)
+                others = [note.id for note in wrong if not note.is_made_here]
                 await self._session_notes.drop_waiting(others, captured.session)
-                stored, waiting = made[CandidateOutcome.ACTIVE], made[CandidateOutcome.WAITING]
-                done += Counter(stored=stored, waiting=waiting, unsupported=reading.unsupported)
+                done["stored"] += len(made[CandidateOutcome.ACTIVE])
+                done["waiting"] += len(made[CandidateOutcome.WAITING])
+                done["unsupported"] += len(lost)
             fresh_from = asked.messages[-1].offset + 1
             fresh = replace(checkpoint, offset=fresh_from)
             await in_thread(self._finished.mark_up_to, fresh, what="saving how far it is")
         if done["read"] and not done["unusable"]:
-            await self._session_notes.drop_proposals(captured.session)
+            await self._session_notes.drop_proposals(captured.session, refused)
         return done
 
     async def _next_part(self, captured: CapturedMessages, fresh_from: int) -> ReadingPrompt | None:
@@ -136,7 +139,10 @@ class SessionReadings:
         if not messages or is_channel(captured.project):
             return None
         captured = replace(captured, messages=messages)
-        notes, about = await self._notes(captured), self._about(captured)
+        notes, zone = await self._notes(captured), self._core.vault.layout.tz
+        days = sorted(message.turn.at.astimezone(zone).date() for message in messages if message.turn.at)
+        shown = [f"{day:%A %Y-%m-%d}" for day in dict.fromkeys((*days[:1], *days[-1:]))]
+        about = f"{' to '.join(shown)}, {captured.project or 'no project'}"
         book = await in_thread(self._core.projects.book, what="reading the list of projects")
         projects = [project.label for project in book.projects if project.label != captured.project]
         return build_prompt(messages, notes, about, self._core.config.summarizer.prompt_tokens, fresh_from, projects)
@@ -163,67 +169,58 @@ class SessionReadings:
             raise found
         return found
 
-    def _about(self, captured: CapturedMessages) -> str:
-        zone = self._core.vault.layout.tz
-        days = sorted(message.turn.at.astimezone(zone).date() for message in captured.messages if message.turn.at)
-        shown = [f"{day:%A %Y-%m-%d}" for day in dict.fromkeys((*days[:1], *days[-1:]))]
-        return f"{' to '.join(shown)}, {captured.project or 'no project'}"
-
     async def _notes(self, captured: CapturedMessages) -> list[ShownNote]:
         """Return the notes made from the session, then the notes near to what the person said, the nearest first; no
         private notes, and none that is newer than the session."""
         last = max((message.turn.at for message in captured.messages if message.turn.at), default=self._core.clock())
         project = captured.project or NO_PROJECT
         wanted = Filters(project=project, now=self._core.clock(), private=self._core.config.recall.private_marks)
-        made = {note.id: note for note in await self._session_notes.extracted(captured.session)}
-        shown = await in_thread(lambda: self._shown(list(made), wanted), what="looking at notes")
-        nearness: dict[str, float] = {}
-        found: dict[NoteId, Passage] = {}
+        kept = replace(wanted, states=frozenset({NoteState.ACTIVE, NoteState.INBOX}), project=None)
+        extracted = await self._session_notes.extracted(captured.session)
+        made = {note.id for note in extracted}
+        near = list[NearPassage]()
         for message in captured.messages:
-            near = await self._near(message, wanted) if message.role is Role.USER else []
-            for one in near:
-                note, note_id = note_of(one.passage), one.passage.shown_id
-                if note.id in made or (note.date is not None and note.date > last):
-                    continue
-                nearness[note_id] = max(nearness.get(note_id, 0.0), one.cosine)
-                found[note_id] = one.passage
-        nearest = sorted(found, key=lambda note_id: -nearness[note_id])[:MOST_NOTES]
-        others = await in_thread(
-            lambda: self._listed(wanted, last) | {name: self._whole(found[name]) for name in nearest},
-            deadline_s=STEP_S,
-            what="looking at notes",
-        )
-        own: list[ShownNote] = []
-        for note in made.values():
-            state = WAITS if note.state is NoteState.INBOX else "stored"
-            own.append(ShownNote(note.id, f"{last:%Y-%m-%d}", state, None, note.text, is_made_here=True))
-        return [*(note for note in own if note.id in shown), *(one for one in others.values() if one.id not in made)]
+            if message.role is Role.USER:
+                found = await self._core.search.near_notes.nearest(message.turn.text, project=project)
+                told = [
+                    one for one in found if one.passage.note.state is NoteState.ACTIVE and admits(wanted, one.passage)
+                ]
+                near += sorted(told, key=lambda one: -one.cosine)[:NEAR_EACH]
 
-    async def _near(self, message: TranscriptMessage, wanted: Filters) -> list[NearPassage]:
-        near = await self._core.search.near_notes.nearest(message.turn.text, project=wanted.project)
-        told = [one for one in near if one.passage.note.state is NoteState.ACTIVE and admits(wanted, one.passage)]
-        return sorted(told, key=lambda one: -one.cosine)[:NEAR_EACH]
+        def look() -> list[ShownNote]:
+            day, states = f"{last:%Y-%m-%d}", {NoteState.INBOX: WAITS}
+            own = [
+                ShownNote(note.id, day, states.get(note.state, "stored"), None, note.text, is_made_here=True)
+                for note in extracted
+                if any(map(kept.admits, self._core.index.note_by_id(note.id)))
+            ]
+            nearest = {one.passage.shown_id: one.passage for one in sorted(near, key=lambda one: -one.cosine)}
+            known = (one for one in (*self._listed(wanted), *nearest.values()) if one.note.id not in made)
+            told = {one.shown_id: one for one in known if (note_of(one).date or last) <= last}
+            return [*own, *map(self._whole, list(told.values())[:MOST_NOTES])]
+
+        return await in_thread(look, deadline_s=STEP_S, what="looking at notes")
 
     def _whole(self, passage: Passage) -> ShownNote:
         """Return the note of a passage with its statement, which only the first passage has."""
-        first = [passage] if passage.note.is_log else self._core.index.passages(passage.note.path)[:1]
+        first = [passage] if passage.note.is_log else self._first(passage.note)
         note, text = note_of(passage), (first or [passage])[0].chunk.text
         kind = WAITS if note.state is NoteState.INBOX else note.kind
-        return ShownNote(passage.shown_id, note.day or "", kind, note.project, text)
+        names = note.meta.get("contradicts", ()) if kind == WAITS else ()
+        contrary = (other for name in names for other in self._core.index.note_by_id(name) if len(names) == 1)
+        active = (one for other in contrary if other.state is NoteState.ACTIVE for one in self._first(other))
+        older = next(map(self._whole, active), None)
+        return ShownNote(passage.shown_id, note.day or "", kind, note.project, text, instead_of=older)
 
-    def _listed(self, wanted: Filters, last: datetime) -> dict[NoteId, ShownNote]:
-        """Return the open commitments and the proposals that the session may have met, though it needn't have named
-        them."""
+    def _first(self, note: NoteRecord) -> Sequence[Passage]:
+        return self._core.index.passages(note.path)[:1]
+
+    def _listed(self, wanted: Filters) -> list[Passage]:
+        """Return the open commitments and the proposals, which a session needn't name to change them."""
         kinds = replace(wanted, due=True), replace(wanted, states=frozenset({NoteState.INBOX}))
-        open_ones = [note for one in kinds for note in self._core.index.notes(one, limit=MOST_LISTED)]
-        known = (note for note in open_ones if note.date is None or note.date <= last)
-        passages = (passage for note in known for passage in self._core.index.passages(note.path)[:1])
-        return {passage.shown_id: self._whole(passage) for passage in passages}
-
-    def _shown(self, ids: Sequence[NoteId], wanted: Filters) -> set[NoteId]:
-        """Return the session's notes that aren't private."""
-        waiting = replace(wanted, states=frozenset({NoteState.ACTIVE, NoteState.INBOX}), project=None)
-        return {note.id for name in ids for note in self._core.index.note_by_id(name) if waiting.admits(note)}
+        return [
+            one for kind in kinds for note in self._core.index.notes(kind, MOST_LISTED) for one in self._first(note)
+        ]
 
 
 def _unread(messages: Sequence[TranscriptMessage], fresh_from: int) -> list[TranscriptMessage]:

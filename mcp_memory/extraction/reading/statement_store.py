@@ -1,7 +1,8 @@
 """Stores what was read in a session: at once, in place of a note, or as a proposal."""
 
 import logging
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -17,11 +18,11 @@ from mcp_memory.extraction.reading.reading_answer import ReadStatement, Verdict
 from mcp_memory.extraction.reading.reading_prompt import ShownNote
 from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
 from mcp_memory.indexing.contested_notes import CONTESTS
-from mcp_memory.models import NoteId, Outcome
+from mcp_memory.models import NoteId, NoteState, Outcome
+from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import Candidate, StatementKind, id_of
 from mcp_memory.text.dates.due import DueDate, find_due
 from mcp_memory.text.markdown.frontmatter import Value
-from mcp_memory.vault.draft import Draft
 
 PROPOSED = 0.6
 """The score of a proposal: between a leaning and an outright statement."""
@@ -40,33 +41,41 @@ class StatementStore:
         self._notes = notes
         self._by = by
 
-    async def store(self, statements: Sequence[ReadStatement], captured: CapturedMessages) -> Counter[CandidateOutcome]:
-        """Store statements in order; what is in memory already isn't stored again. Returns how many had each outcome.
+    async def store(
+        self, statements: Sequence[ReadStatement], captured: CapturedMessages
+    ) -> dict[CandidateOutcome, list[str]]:
+        """Store statements in order; what is in memory already isn't stored again. Returns their words by outcome.
         Raises the errors of an append."""
-        made = Counter[CandidateOutcome]()
+        made = defaultdict[CandidateOutcome, list[str]](list)
         quoted = Counter[str]()
         async with self._ingest.lock:
             for statement in statements:
-                if statement.verdict is Verdict.END and statement.of:
-                    await self._end(statement, statement.of, captured)
-                    continue
                 candidate = _candidate(statement)
+                if statement.verdict is Verdict.END and statement.of:
+                    if self._ingest.must_wait(candidate):
+                        made[CandidateOutcome.CROWDED_OUT].append(candidate.text)
+                    else:
+                        await self._end(candidate, statement.of, captured)
+                    continue
                 quoted[candidate.said] += 1
                 if quoted[candidate.said] > 1:  # one sentence may state two things
                     candidate = replace(candidate, said=f"{candidate.said} {quoted[candidate.said]}")
                 note_id = id_of(candidate, captured)
                 if not await self._ingest.has(note_id, captured):
                     where = replace(captured, project=statement.project or captured.project)
-                    outcome = await self._store(statement, candidate, note_id, where, made[CandidateOutcome.WAITING])
+                    outcome = await self._store(
+                        statement, candidate, note_id, where, len(made[CandidateOutcome.WAITING])
+                    )
                     await self._ingest.record(note_id, outcome, captured)
-                    made[outcome] += 1
+                    made[outcome].append(candidate.text)
                 of, entry = statement.of, self._log.find(note_id)
                 is_sure = entry is not None and entry.outcome is CandidateOutcome.ACTIVE
                 if of and entry and entry.outcome in _KEPT and (is_sure or of.waits):  # it says it better
                     await self._notes.drop_read([of.id], captured.session, even_remembered=is_sure)
                     await self._notes.drop_waiting([of.id], captured.session)
                 if is_sure:
-                    await self._notes.drop_decided(candidate.statement, of and of.id, captured)
+                    older = statement.older or of
+                    await self._notes.drop_decided(candidate.statement, older and older.id, captured)
         return made
 
     async def _store(
@@ -83,9 +92,21 @@ class StatementStore:
         waits = not candidate.outright or self._ingest.must_wait(candidate)
         if waits and proposed >= MOST_PROPOSALS:
             return CandidateOutcome.CROWDED_OUT
-        draft = self._draft(statement, candidate, note_id, captured, waits=waits)
-        counts = of and not of.is_made_here and not of.waits
-        place = (await self._core.search.lookup.find(of.id)) if of and counts and not waits else None
+        evidence, older = statement.evidence, statement.older
+        draft = self._ingest.draft(candidate, note_id, captured, waits=waits)
+        sources = dict.fromkeys(f"{captured.file}@{message.offset}" for message in evidence.messages)
+        more: dict[str, Value] = {**draft.more, "by": self._by, "derived_from": [*sources]}
+        more |= {"doubt": statement.doubt} if statement.doubt else {}
+        if waits and (changed := older or (of if of and not of.waits else None)):
+            more["contradicts"] = [changed.id]  # review offers to replace it
+            is_persons = evidence.around and evidence.messages[0].role is Role.USER
+            if statement.refutes or (older and is_persons and not statement.refines(older)):
+                more[CONTESTS] = [changed.id]
+        place = await self._core.search.lookup.find(older.id) if older and not waits else None
+        zone, until = self._core.vault.layout.tz, statement.until
+        end = datetime.combine(until + timedelta(days=1), time.min, zone) if until else None
+        project = None if statement.is_wide else of.project if of and not of.is_made_here else captured.project
+        draft = replace(draft, project=project, expires_at=end, when=statement.when, more=more)
         try:
             receipt = await self._ingest.append_in_place(draft, place)
         except Refused as error:
@@ -95,47 +116,18 @@ class StatementStore:
             return CandidateOutcome.KNOWN
         return CandidateOutcome.WAITING if waits else CandidateOutcome.ACTIVE
 
-    async def _end(self, statement: ReadStatement, of: ShownNote, captured: CapturedMessages) -> None:
+    async def _end(self, candidate: Candidate, of: ShownNote, captured: CapturedMessages) -> None:
         """Take a note that no longer holds out of all answers; a commitment is done."""
-        candidate = _candidate(statement)
-        if self._ingest.must_wait(candidate):
-            return
-        is_moved = candidate.at is not None and find_due(statement.evidence.text, candidate.at) is not None
-        is_done = of.kind == StatementKind.COMMITMENT and not is_moved
+        said = re.sub(r"\b\d{1,2}[:h]\d\d\b", " ", candidate.text)  # the hour at which it was done
+        moved = find_due(said, candidate.at) if candidate.at else None
+        is_done = of.kind == StatementKind.COMMITMENT and not moved
         with suppress(NotFound):
             place = await self._core.search.lookup.find(of.id)
-            await self._notes.retire(place, captured, f"ended, as {self._by} read", done=is_done)
-
-    def _draft(
-        self,
-        statement: ReadStatement,
-        candidate: Candidate,
-        note_id: NoteId,
-        captured: CapturedMessages,
-        *,
-        waits: bool,
-    ) -> Draft:
-        zone, until = self._core.vault.layout.tz, statement.until
-        draft = self._ingest.draft(candidate, note_id, captured, waits=waits)
-        sources = dict.fromkeys(f"{captured.file}@{message.offset}" for message in statement.evidence.messages)
-        more: dict[str, Value] = {**draft.more, "by": self._by, "derived_from": [*sources]}
-        project = None if statement.is_wide else captured.project
-        of, evidence = statement.of, statement.evidence
-        if of and not of.is_made_here:
-            project = of.project  # it holds where the replaced note held
-        if of and waits and not of.waits:
-            more["contradicts"] = [of.id]  # review offers to replace it
-            if statement.refutes or (
-                not of.is_made_here and evidence.around and evidence.messages[0].role is Role.USER
-            ):
-                more[CONTESTS] = [of.id]
-        return replace(
-            draft,
-            project=project,
-            expires_at=datetime.combine(until + timedelta(days=1), time.min, zone) if until else None,
-            when=statement.when,
-            more=more,
-        )
+            note = (await in_thread(self._core.vault.read, place[0], what="reading what ends")).record
+            # what replaced another note for a time lets that note count again
+            closes = note.state is NoteState.ACTIVE and not note.is_log and (is_done or not note.expires_at)
+            why = f"ended, as {self._by} read"
+            await self._notes.retire(place, captured, why, done=is_done if closes else None)
 
 
 def _candidate(statement: ReadStatement) -> Candidate:

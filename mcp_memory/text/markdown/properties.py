@@ -16,7 +16,7 @@ _ALSO = {"expires": "expires_at", "tag": "tags", "alias": "aliases", "ref": "ref
 
 _OURS = frozenset((
     *FIELD_ORDER, *_BY_HAND, *_ALSO, "contests", "contradicts", "compatible_with", "confirmed", "covers",
-    "counts_again", "done_at", "done", "seal",
+    "counts_again", "done_at", "done", "doubt", "seal",
 ))  # fmt: skip
 _COMMON = frozenset((
     "sources", "course", "states", "stats", "tabs", "find", "mind", "link", "king", "rates", "date", "then",
