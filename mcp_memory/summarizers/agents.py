@@ -19,7 +19,6 @@ from mcp_memory.summarizers.base import Prompt
 from mcp_memory.summarizers.command import CommandLlm, environment
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.fallback import FallbackSummarizer
-from mcp_memory.text.language.word_tables import read_table
 
 PROGRAMS: Mapping[str, str] = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 
@@ -74,7 +73,17 @@ _CODEX_ACCOUNT = (
 _CODEX_PROVIDER = ("name", "base_url", "wire_api", "env_key", "requires_openai_auth", "query_params")
 """Nothing secret: other users see a program's arguments."""
 
-_GEMINI_SETTINGS: Mapping[str, Any] = read_table("mcp_memory.summarizers", "gemini.toml")
+_GEMINI_SETTINGS: Mapping[str, Any] = {
+    # Gemini's API refuses an empty list of tools, so there is one that can only forbid more to the model.
+    "tools": {"core": ["enter_plan_mode"], "sandbox": False},
+    "mcp": {"allowed": ["none"]},
+    "hooksConfig": {"enabled": False},
+    "skills": {"enabled": False},
+    "context": {"fileName": ["none.md"], "includeDirectoryTree": False},
+    "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+    "privacy": {"usageStatisticsEnabled": False},
+    "telemetry": {"enabled": False},
+}
 _GEMINI_ACCOUNT = (
     *(".env", "oauth_creds.json", "google_accounts.json", "gemini-credentials.json"),
     "installation_id",
