@@ -90,9 +90,9 @@ def is_same_duty(said: str, stored: str) -> bool:
 def are_swapped(said: str, stored: str) -> bool:
     """Return whether two persons have changed places, or what was one's, `Bob's`, is the other's."""
     people, others = _PERSON.findall(said), _PERSON.findall(stored)
-    pairs = (people, others), (others, people)
-    order = [[name for name in some if name.isalpha() and name in rest] for some, rest in pairs]
-    return order[0] != order[1] or are_two({*filter(None, people)}, {*filter(None, others)})
+    common = {name for name in people if name.isalpha()}.intersection(others)
+    order, other_order = ([name for name in some if name in common] for some in (people, others))
+    return order != other_order or are_two({*filter(None, people)}, {*filter(None, others)})
 
 
 def _duty(text: str) -> Set[str]:

@@ -1,7 +1,7 @@
 """Extracts from a session what was asked, decided, changed and left open, in 200 words. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import NamedTuple
 
@@ -58,19 +58,14 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
     """Return the points of each part in order, files and commands last. Messages of sub-agents are skipped."""
     own = [message for message in captured.messages if message.turn.session == captured.messages[0].turn.session]
     parts: dict[str, list[Point]] = {ASKED: [], DECIDED: [], CHANGED: [], LEFT_OPEN: []}
-
     said = [(message, user_sentences(message.turn.text)) for message in own if message.role is Role.USER]
-    denials = [
-        (message.offset, content_words(denial["what"]))
-        for message, told in said
-        for denial in filter(None, (read_cues(*_CUES)["denial"].match(sentence.view) for sentence in told))
-    ]
+    denials = [denial for message, told in said for denial in _denials(message.offset, told)]
 
     def add(part: str, text: str, offset: int, note: NoteId | None = None) -> None:
-        is_denied = any(offset <= at and denied <= content_words(text) for at, denied in denials)
+        new, plain = content_words(text), text.split()
+        is_denied = any(offset <= at and denied <= new for at, denied in denials)
         if part == DECIDED and is_denied and not _has("denial", text):
             return
-        new, plain = content_words(text), text.split()
         known = [content_words(point.text) for points in parts.values() for point in points]
         if new and not any(jaccard(new, words) >= SAME_POINT or new <= words for words in known):
             short = plain if len(plain) <= MOST_WORDS else [*plain[:MOST_WORDS], "…"]
@@ -86,10 +81,9 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
         if candidate.kind is not StatementKind.FIX:
             add(part, candidate.statement, candidate.offset, id_of(candidate, captured))
     for message, told in said:
-        for sentence in told:
-            if _is_worth_noting(sentence):
-                is_open = not sentence.is_question and _is_left_open(sentence.view, message.offset, acted)
-                add(LEFT_OPEN if is_open else ASKED, sentence.text, message.offset)
+        for sentence in filter(_is_worth_noting, told):
+            is_open = not sentence.is_question and _is_left_open(sentence.view, message.offset, acted)
+            add(LEFT_OPEN if is_open else ASKED, sentence.text, message.offset)
     answers = [message for message in own if message.role is Role.ASSISTANT]
     for message in answers:
         stated = [sentence.text for sentence in sentences(message.turn.text)]
@@ -103,12 +97,24 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
         points.sort(key=lambda point: point.offset)
     parts[CHANGED] += _files(own, captured.project)
     for runs in _commands(own):
-        last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
-        has_failed, why = last.failed, last.turn.text.replace("`", "'").rpartition("\n")[2].strip()[:MOST_CHARS]
-        point = Point(f"`{_line(last)}` {f'fails: {why}' if has_failed else f'{was}went well'}", last.offset)
-        if not has_failed or not _is_closed(point, own):
-            parts[LEFT_OPEN if has_failed else CHANGED].append(point)
+        point = _outcome(runs)
+        if not runs[-1].failed or not _is_closed(point, own):
+            parts[LEFT_OPEN if runs[-1].failed else CHANGED].append(point)
     return parts
+
+
+def _denials(offset: int, told: Sequence[UserSentence]) -> Iterator[tuple[int, Set[str]]]:
+    """Yield the words of each value that a message at this offset denies."""
+    for sentence in told:
+        if denial := read_cues(*_CUES)["denial"].match(sentence.view):
+            yield offset, content_words(denial["what"])
+
+
+def _outcome(runs: Sequence[TranscriptMessage]) -> Point:
+    """Return a command's outcome in one line."""
+    last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
+    why = last.turn.text.replace("`", "'").rpartition("\n")[2].strip()[:MOST_CHARS]
+    return Point(f"`{_line(last)}` {f'fails: {why}' if last.failed else f'{was}went well'}", last.offset)
 
 
 def is_worth_telling(parts: Parts) -> bool:

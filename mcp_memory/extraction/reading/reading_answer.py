@@ -134,8 +134,8 @@ def check_answer(answer: str, asked: ReadingPrompt) -> SessionReading | None:
     named = {str(note_id)[-ID_CHARS:] for note_id in list_at(given, "wrong")}
     wrong = [note for note in asked.notes if (note.is_made_here or note.waits) and note.short_id in named]
     decided = [replace(one, refutes=one.of in wrong) for one in kept if one]
-    wrong = [note for note in wrong if note not in [one.of for one in decided]]
-    return SessionReading(decided, wrong, refused)
+    changed = [one.of for one in decided]
+    return SessionReading(decided, [note for note in wrong if note not in changed], refused)
 
 
 class _Support:

@@ -150,7 +150,8 @@ def applies_on(text: str, day: date) -> bool:
     """Return whether a rule applies on a day: it names no other weekday or month, `no Friday deploys in December`."""
     plain = in_english(_JOINS_DAY.sub(" ", text))
     found = [match for match in _NAMED_DAY.finditer(plain) if not _UNTIL.search(plain, 0, match.start())]
-    days, months = ([match[name] for match in found if match[name]] for name in ("day", "month"))
+    days = [match["day"] for match in found if match["day"]]
+    months = [match["month"] for match in found if match["month"]]
     return (not days or f"{day:%A}".lower() in days) and (not months or f"{day:%B}".lower() in months)
 
 
