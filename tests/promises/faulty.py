@@ -301,7 +301,10 @@ def dreamer(vault: Vault) -> Dreamer:
     core = SimpleNamespace(
         vault=vault,
         index=NO_WORDS,
-        recall=SimpleNamespace(uses=SimpleNamespace(read=dict)),
+        recall=SimpleNamespace(
+            uses=SimpleNamespace(read=dict),
+            answerer=SimpleNamespace(current=SimpleNamespace(conflicts=None)),
+        ),
         search=SimpleNamespace(model=SimpleNamespace(at_hand=None)),
         config=EngineConfig(vault.roots()[""], place, place),
         clock=lambda: NOON,

@@ -30,7 +30,10 @@ _UNTIL = re.compile(
 _MONTH = re.compile(rf"(?:(?:the )?(?:end of|ende|fin(?: de)?|finales de) )?(?P<month>{'|'.join(MONTHS)})\b(?! [0-9])")
 """Matches the end of a month, also without the words for it: `until March`."""
 _IN_MONTH = re.compile(r"\b(?:in|im|en|during|throughout|durante|pendant|au mois de) (?:the )?$")
-_NAMED_DAY = re.compile(rf"\b(?:(?P<day>{WEEKDAYS})s?|(?:in|im|en) (?P<month>{'|'.join(MONTHS)}))\b")
+_NAMED_DAY = re.compile(
+    r"\b(?P<before>(?:before|vor|avant|antes del?) (?:(?:next|dem|le|el) )?)?"
+    rf"(?:(?P<day>{WEEKDAYS})s?|(?:in|im|en) (?P<month>{'|'.join(MONTHS)}))\b"
+)
 _JOINS_DAY = re.compile(r"(?<=tag)s?-|(?<=woch)s?-|(?<=day)-", re.IGNORECASE)
 _RANGE = re.compile(rf"\b(?:{WEEKDAYS})s?(?: at)?[ 0-9:.]*$")
 """Matches the beginning of a range of weekdays, which recurs: `Monday through Friday`."""
@@ -149,7 +152,8 @@ def find_limit(text: str, said: datetime) -> Limit | None:
 def applies_on(text: str, day: date) -> bool:
     """Return whether a rule applies on a day: it names no other weekday or month, `no Friday deploys in December`."""
     plain = in_english(_JOINS_DAY.sub(" ", text))
-    found = [match for match in _NAMED_DAY.finditer(plain) if not _UNTIL.search(plain, 0, match.start())]
+    named = (match for match in _NAMED_DAY.finditer(plain) if not match["before"])
+    found = [match for match in named if not _UNTIL.search(plain, 0, match.start())]
     days = [match["day"] for match in found if match["day"]]
     months = [match["month"] for match in found if match["month"]]
     return (not days or f"{day:%A}".lower() in days) and (not months or f"{day:%B}".lower() in months)
