@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from mcp_memory import __version__
-from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.command_tree import COMMANDS, commands
 from tests.daemon.place import Place, Ran
 
@@ -342,19 +339,3 @@ def test_a_configuration_is_in_force_in_the_daemon(place: Place):
     assert json.loads(place.state.daemon.read_text())["pid"] == started["pid"]
     note = place.run("append", "--json", "-k", "recipe", "Rice: one cup, two cups of water.").ok().json
     assert note["path"].startswith("kitchen/")
-
-
-def test_the_history_tells_local_times(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    commit = {"commit": "3f2c1d0" * 5, "who": "Ada", "message": "store a fact", "before": None,
-              "path": "notes/fact/port.md", "change": "added"}  # fmt: skip
-    events = [commit | {"when": when} for when in ("2026-11-21T23:30:00+00:00", "2026-11-21T12:00:00-05:00")]
-    answer = {"log": events, "changes": [], "further": 0, "since": None}
-    monkeypatch.setattr(CommandContext, "ask", lambda *_, **__: answer)
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    time.tzset()
-    try:
-        shown = CliRunner().invoke(commands, ["--vault", str(tmp_path), "changes", "port.md"]).output
-    finally:
-        monkeypatch.undo()
-        time.tzset()
-    assert re.findall(r"^(\S+ \S+)  3f2c1d03f2", shown, re.MULTILINE) == ["2026-11-22 08:30", "2026-11-22 02:00"], shown

@@ -7,6 +7,7 @@ import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Facts, Remark
+from mcp_memory.text.pluralize import counted
 
 
 @click.command()
@@ -14,8 +15,9 @@ from mcp_memory.cli.console import Facts, Remark
 @click.option(
     "--backfill", type=click.Path(exists=True, file_okay=False), help="Read this folder of old daily logs, too."
 )
+@flag("--stage-short-term", "stage", help="With --backfill: only keep what recurs as evidence.")
 @command_options
-def dream(cli: CommandContext, dry_run: bool, backfill: str | None) -> None:
+def dream(cli: CommandContext, dry_run: bool, backfill: str | None, stage: bool) -> None:
     """Move the lines you ticked in DREAMS.md to MEMORY.md, then propose statements that recur in daily logs and notes
     that are often used.
 
@@ -25,9 +27,11 @@ def dream(cli: CommandContext, dry_run: bool, backfill: str | None) -> None:
     \b
     mcp-memory dream --dry-run
     mcp-memory dream
-    mcp-memory dream --backfill ~/old/memory"""
+    mcp-memory dream --backfill ~/old/memory --stage-short-term"""
+    if stage and not backfill:
+        raise click.UsageError("--stage-short-term needs --backfill")
     folder = str(Path(backfill).resolve()) if backfill else None
-    answer = cli.ask("dream", dry_run=dry_run, backfill=folder)
+    answer = cli.ask("dream", dry_run=dry_run, backfill=folder, stage=stage)
     cli.show(answer, _lines(answer))
 
 
@@ -38,6 +42,7 @@ def _lines(answer: Facts) -> Iterator[str]:
         score = f"{one['score']:.2f}" if one["score"] else "    "
         yield f"{score}  {one['section']}: {one['text']}"
     yield f"seen: {answer['seen']}"
+    yield from [f"kept as evidence: {counted(answer['staged'], 'statement')}"] if answer["staged"] else []
     yield from (Remark(f"not done: {why}") for why in answer["refused"])
     if answer["promoted"] or answer["moved"] or answer["proposed"]:
         yield Remark("tick what you want to keep in DREAMS.md, then run: mcp-memory dream")

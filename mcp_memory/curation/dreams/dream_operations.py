@@ -16,10 +16,12 @@ _TICKS = {"accept": "x", "drop": "-"}
 
 @dataclass(frozen=True)
 class DreamRequest:
-    """A run of dreaming. `backfill`: a folder of old daily logs to read as well."""
+    """A run of dreaming. `backfill`: a folder of old daily logs to read as well; with `stage`, what recurs there is
+    only kept as evidence."""
 
     dry_run: bool = False
     backfill: str | None = None
+    stage: bool = False
 
 
 class DreamOperations:
@@ -35,7 +37,7 @@ class DreamOperations:
     async def dream(self, request: DreamRequest) -> Payload:
         """Dream now."""
         await self._core.indexing.sweeper.reconcile()
-        return asdict(await self._dreamer.run(dry_run=request.dry_run, backfill=request.backfill))
+        return asdict(await self._dreamer.run(dry_run=request.dry_run, backfill=request.backfill, stage=request.stage))
 
     async def run(self, _: JobTurn) -> JobReport | None:
         """Dream as a background job."""

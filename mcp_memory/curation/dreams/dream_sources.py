@@ -1,7 +1,8 @@
 """Reads daily logs, summaries of sessions and the uses of notes, and finds what recurs in them. For worker threads."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +45,13 @@ class DreamSources:
         self._model = core.search.model
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
-    def find(self, backfill: str | None) -> tuple[list[Recurrence], str]:
+    def find(self, backfill: str | None, known: Mapping[str, Facts]) -> tuple[list[Recurrence], str]:
         """Return the recurring statements, best first, and a description of what was read. `backfill` is a folder of
         old daily logs. Raises InvalidInput for a folder without any."""
         notes = [note for note in self._index.notes(self._wanted(), limit=1_000_000) if not is_channel(note.project)]
         said = [*self._said_in(notes), *(_said_in_old_logs(backfill) if backfill else ())]
-        found = find_recurring(said, self._cosine)
+        staged = [one for facts in known.values() if facts["status"] == "short-term" for one in _staged(facts)]
+        found = find_recurring([*said, *staged], self._cosine)
         found += self._recalled(notes, [one.text for one in found])
         seen = f"{counted(len({one.day for one in said}), 'day')} of logs with {counted(len(said), 'statement')}"
         return sorted(found, key=lambda one: (-one.score, one.id)), seen
@@ -123,3 +125,8 @@ def _said_in_old_logs(folder: str) -> Iterator[Said]:
                 yield from find_said(day, path, text, marks.get("private_entries", ()))
     if is_empty:
         raise InvalidInput(f"{folder} has no daily logs", hint="they are named like 2026-11-21.md")
+
+
+def _staged(facts: Facts) -> Iterator[Said]:
+    for day in facts["days"]:
+        yield Said(date.fromisoformat(day), facts["sources"][0], facts["text"], facts["kind"])

@@ -59,6 +59,7 @@ class DreamReport:
     moved: list[str] = field(default_factory=list[str])
     proposed: list[Facts] = field(default_factory=list[Facts])
     refused: list[str] = field(default_factory=list[str])
+    staged: int = 0
     seen: str = ""
 
 
@@ -85,16 +86,16 @@ class Dreamer:
         self.memory_lines = core.config.recall.memory_lines
         self._lock = anyio.Lock()
 
-    async def run(self, *, dry_run: bool = False, backfill: str | None = None) -> DreamReport:
+    async def run(self, *, dry_run: bool = False, backfill: str | None = None, stage: bool = False) -> DreamReport:
         """Carry out ticked proposals, then make new ones. `backfill` is a folder of old daily logs to read as well;
         with `stage`, their recurring statements are only kept as evidence. A run without changes writes nothing. Raises
         StorageFailed, InvalidInput."""
         run = f"{PROPOSED}{self.clock():%Y%m%dT%H%M%S}-{token_hex(2)}"
         with acting(Caller(DREAM, run=run)):
             async with self._lock:
-                return await self._run(DreamReport(run), dry_run=dry_run, backfill=backfill)
+                return await self._run(DreamReport(run), dry_run=dry_run, backfill=backfill, stage=stage)
 
-    async def _run(self, report: DreamReport, *, dry_run: bool, backfill: str | None) -> DreamReport:
+    async def _run(self, report: DreamReport, *, dry_run: bool, backfill: str | None, stage: bool) -> DreamReport:
         was, known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
         gone, done = set[tuple[str, str, str]](), MemoryChanges()
         changed = {name: known[name] | {"status": "rejected"} for name in deleted}
@@ -112,8 +113,12 @@ class Dreamer:
             if status:
                 gone.add((line.id, line.box, line.text))
                 changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
-        found, report.seen = await in_thread(self.sources.find, backfill, what="reading logs", deadline_s=1800)
-        texts = [facts["text"] for facts in known.values() if facts["status"] != "withdrawn"]
+        find = in_thread(self.sources.find, backfill, known, what="reading logs", deadline_s=1800)
+        found, report.seen = await find
+        if backfill and stage:
+            staged = {one.id: _facts(one, "short-term") for one in found if not one.recalled and one.id not in known}
+            changed, report.staged, found = changed | staged, len(staged), []
+        texts = [facts["text"] for facts in known.values() if facts["status"] not in {"short-term", "withdrawn"}]
         memory = await in_thread(lambda: self.files.text_of(MEMORY) or "", what="reading MEMORY.md")
         entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, memory)]
         texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]

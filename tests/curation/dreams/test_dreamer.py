@@ -129,7 +129,7 @@ async def test_a_second_machine_with_the_synced_vault_adds_nothing(world: World,
         assert other.read("MEMORY.md") == once["MEMORY.md"]
 
 
-async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_count(
+async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_can_be_staged(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = world.root.parent / "old"
@@ -142,9 +142,10 @@ async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_count(
             await engine.recall(ids=[note])
             world.later(days=1)
         assert (await dream(engine))["proposed"] == []  # for no two different questions, as far as is known
+        assert (await dream(engine, backfill=str(old), stage=True))["staged"] == 1
+        assert not (world.root / "DREAMS.md").exists()
         world.write("memory/2026-11-20.md", f"# Log\n\n## 10:00 Talk\n\n{BERLIN}\n")
-        assert (await dream(engine))["proposed"] == []
-        assert [one["text"] for one in (await dream(engine, backfill=str(old)))["proposed"]] == [BERLIN]
+        assert [one["text"] for one in (await dream(engine))["proposed"]] == [BERLIN]
         with pytest.raises(InvalidInput):
             await dream(engine, backfill=str(world.state))
     monkeypatch.setattr("mcp_memory.curation.dreams.recurrence.MIN_QUESTIONS", 0)
