@@ -68,7 +68,10 @@ async def test_a_correction_that_nobody_decides_about_silences_the_note_for_a_mo
         assert await told(engine, world) == [True, True, True]
 
 
-async def test_to_accept_the_correction_supersedes_the_note_and_undo_takes_it_back(world: World):
+async def test_to_accept_the_correction_supersedes_the_note_and_undo_takes_it_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "300")  # the line isn't cut
     async with world.engine() as engine:
         old = await engine.append(CUTOFF, kind="decision", project="shop", when=["deploying"])
         await said(engine, world, person(DOUBTED))
