@@ -49,8 +49,8 @@ def with_dates(candidate: Candidate, zone: tzinfo, now: datetime, message: str =
 
 def _with_end(candidate: Candidate, said: datetime, now: datetime, message: str) -> Candidate:
     """Add the end of a statement, also to its words, so that `this week` is clear later. What has ended isn't worth
-    storing. Without other words, `until Thursday` includes Thursday, since a freeze that ends too early does more harm
-    than one reminder too many; not if the same message plans for Thursday what is forbidden until then."""
+    storing. `until Thursday` includes Thursday, because a freeze that ends too early does the most harm. But it ends on
+    Wednesday if the message plans the forbidden act for Thursday."""
     first = next((sentence.text for sentence in sentences(candidate.statement)), "")
     limit = find_limit(first, said)
     if limit is None or candidate.kind in {StatementKind.LESSON, StatementKind.FIX}:

@@ -56,7 +56,7 @@ class Commitment:
     due: DueDate
     stage: Stage
     text: str
-    """What is to be done."""
+    """The task."""
     mark: str
     """The mark of the passage with the text."""
     remark: str = ""

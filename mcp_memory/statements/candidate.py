@@ -47,8 +47,8 @@ class Voice(StrEnum):
 @dataclass(frozen=True)
 class Reversal:
     """A reversal of an earlier statement. `named`: the words that name the statement, such as `deploy days`; empty for
-    a mere mark such as `after all`. `now`: what is true instead, without the reason. `lifts`: the sentence that says
-    that a ban is over, such as `deploys are fine again`."""
+    a mere mark such as `after all`. `now`: what is true instead, without the reason. `lifts`: the sentence that ends
+    a ban, such as `deploys are fine again`."""
 
     named: str
     now: str

@@ -33,7 +33,7 @@ def with_reversal(one: SpokenSentence, found: Candidate | None) -> Candidate | N
     made = found or Candidate.from_message(
         one.message, StatementKind.DECISION, as_sentence(said), IF_IT_REVERSES, False, said=said, voice=Voice.SAID
     )
-    if reverses.named and now:  # `forget what I said about …` is no statement
+    if reverses.named and now:  # don't store `forget what I said about …`
         view = lowered(now)
         rule = classify(UserSentence(now, view, False))
         is_order = is_task(view) or has_cue(view, "task") or (rule and rule.kind is StatementKind.PREFERENCE)

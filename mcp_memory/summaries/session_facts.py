@@ -10,7 +10,7 @@ from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.models import NoteId
 from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.moments.tool_action import read_action
-from mcp_memory.statements.candidate import StatementKind, id_of
+from mcp_memory.statements.candidate import Candidate, StatementKind, id_of
 from mcp_memory.statements.cues import is_not_to_be_kept
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.statement_rules import says_it_works
@@ -74,11 +74,8 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
     opening = next((message.offset for message in own if message.role is Role.USER), -1)
     acted = max([opening, *(one.offset for one in own if _has("edits", one.tool) or _runs_command(one))])
     for candidate in extract_candidates(own, material=captured.material):
-        is_decided = candidate.outright and candidate.kind is not StatementKind.FACT
-        is_asked = candidate.offset == opening or candidate.kind is StatementKind.COMMITMENT  # it has its own reminder
-        is_open = not is_decided and _is_left_open(candidate.text, candidate.offset, acted)
-        part = LEFT_OPEN if is_open else ASKED if is_asked else DECIDED
         if candidate.kind is not StatementKind.FIX:
+            part = _part_of(candidate, opening, acted)
             add(part, candidate.statement, candidate.offset, id_of(candidate, captured))
     for message, told in said:
         for sentence in filter(_is_worth_noting, told):
@@ -101,6 +98,16 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
         if not runs[-1].failed or not _is_closed(point, own):
             parts[LEFT_OPEN if runs[-1].failed else CHANGED].append(point)
     return parts
+
+
+def _part_of(candidate: Candidate, opening: int, acted: int) -> str:
+    """Return the part that a statement belongs to."""
+    is_decided = candidate.outright and candidate.kind is not StatementKind.FACT
+    if not is_decided and _is_left_open(candidate.text, candidate.offset, acted):
+        return LEFT_OPEN
+    # A commitment has its own reminder.
+    is_asked = candidate.offset == opening or candidate.kind is StatementKind.COMMITMENT
+    return ASKED if is_asked else DECIDED
 
 
 def _denials(offset: int, told: Sequence[UserSentence]) -> Iterator[tuple[int, Set[str]]]:

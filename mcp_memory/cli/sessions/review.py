@@ -57,7 +57,9 @@ def review(
     mcp-memory review --conflicts              only contradictions
     mcp-memory review --keep KABTV4
     mcp-memory review --both KABTV4 --with b7d3e468"""
-    accept, drop = _with_ids(ids, accept, drop)
+    if ids and bool(accept) == bool(drop):
+        raise InvalidInput("It isn't clear what to do with these ids.", hint="pass --accept or --drop before each list")
+    accept, drop = accept and accept + ids, drop and drop + ids
     on_candidates = bool(accept or drop)
     decisions = sum((on_candidates, keep is not None, both is not None))
     if decisions > 1 or (decisions and project) or (on_candidates and only_conflicts):
@@ -74,15 +76,6 @@ def review(
     else:
         only = ["conflict"] if only_conflicts else ["stored"] if only_stored else None
         _review(cli, {"only": only, "project": project})
-
-
-def _with_ids(
-    ids: tuple[str, ...], accept: tuple[str, ...], drop: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Add ids without an option to those of the only option. Raises InvalidInput if it isn't clear which is meant."""
-    if ids and bool(accept) == bool(drop):
-        raise InvalidInput("It isn't clear what to do with these ids.", hint="pass --accept or --drop before each list")
-    return accept and accept + ids, drop and drop + ids
 
 
 def _review(cli: CommandContext, wanted: Facts) -> None:

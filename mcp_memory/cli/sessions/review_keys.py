@@ -75,7 +75,7 @@ def item_lines(item: Facts, before: str = "") -> Iterator[str]:
     yield from wrap(item["text"], "  ")
     path = "" if has_own_id else item["path"]
     places, session = item["derived_from"], item["session"]
-    if session:  # a transcript's name is that of its session, and the session's place is its byte
+    if session:  # a transcript is named after its session, and a place in it is a byte offset
         places = [f"session {session[:8]}", *(f"@{place.rpartition('@')[2]}" for place in places)]
     if facts := [*filter(None, [path, *_facts(item)]), *places]:
         yield fit("from", ", ".join(facts), indent="  ")

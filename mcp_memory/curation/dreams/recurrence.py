@@ -46,8 +46,8 @@ class Said(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """A recurring statement. It was made on several `days` (ISO 8601), and has its earliest text; or it is a note that
-    was `recalled` on these days, for that number of different `questions`; then `note` is its id."""
+    """A statement that recurs on several `days` (ISO 8601), with its earliest text. If it comes from a note, `note` is
+    the id, `recalled` counts how often the note was recalled on these days, and `questions` the different questions."""
 
     text: str
     kind: str

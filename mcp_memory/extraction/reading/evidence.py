@@ -198,8 +198,8 @@ def _is_asked(quote: str, question: UserSentence, text: str) -> bool:
 
 
 def _agrees(answer: _PersonsMessage, agreed: str, quote: str) -> bool:
-    """Return whether the sentences with the words `agreed` accept what the agent said: they say yes or repeat it, and
-    no sentence of the answer refuses, or has a condition without being among them."""
+    """Return whether the sentences with the words `agreed` accept what the agent said, by a yes or by repeating it. No
+    other sentence of the answer may refuse it or set a condition."""
     if not plain(agreed) or not answer.states(agreed):
         return False
     limited = [one for one in answer.sentences_with(agreed) if WORDS["condition"].search(one.view)]

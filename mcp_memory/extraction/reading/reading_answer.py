@@ -228,8 +228,8 @@ class _Support:
 
 
 def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
-    """Return whether a statement has each condition of its quotations, asserts nothing that they deny, and denies
-    something only if they, the sentences around them or the replaced note do, or they choose something else."""
+    """Return whether a statement has each condition of its quotations and asserts nothing that they deny. It may deny
+    only what they, the sentences around them or the replaced note deny, or what they choose against."""
     quoted = _CLAUSE_END.split(_OR_NOT.sub(" ", evidence.text))
     conditions = map(content_words, filter(WORDS["condition"].search, map(lowered, quoted)))
     if any(coverage(condition, content_words(text)) < LEAST_DENIED for condition in conditions):
