@@ -1,6 +1,5 @@
 """Detects the kind of source that a file or folder is, and reads the source as that kind."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,12 +7,9 @@ from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.private_files import failed, naming_the_cause
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note
-from mcp_memory.transfer.formats import archive, claude_code, codex, gemini, jsonl, markdown, openclaw, server_memory
+from mcp_memory.transfer.formats import archive, claude_code, codex, gemini, jsonl, markdown, openclaw
 from mcp_memory.transfer.formats.folder import SourceFolder, is_markdown
 from mcp_memory.transfer.item import OURS, ImportSource, SourceKind, SourceReading
-
-MOST_JSONL_BYTES = 256 << 20
-"""The largest file of a memory server, which is read as a whole."""
 
 _SINGLE = {SourceKind.CLAUDE_CODE: claude_code.INSTRUCTIONS, SourceKind.GEMINI: gemini.INSTRUCTIONS}
 """Files that can be read by themselves, although the kind is usually read from a folder."""
@@ -50,7 +46,7 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
     if found is None:
         hint = f"name it: --from {', '.join(SourceKind)}; any folder of Markdown can be read as obsidian"
         raise InvalidInput(_why_unknown(root), hint=hint)
-    wants_file = found in {*OURS, SourceKind.SERVER_MEMORY}
+    wants_file = found in OURS
     is_alone = root.name in _SINGLE.get(found, ()) or (found is SourceKind.OBSIDIAN and is_markdown(root.name))
     if root.is_dir() == wants_file and not is_alone:
         wanted, actual = ("file", "folder") if wants_file else ("folder", "file")
@@ -63,13 +59,9 @@ def read(
 ) -> SourceReading:
     """Read a source that isn't ours. `most_bytes`: the size of the largest note. `project_of`: returns the project of a
     folder. Raises InvalidInput if it has nothing of its kind, StorageFailed."""
-    if source.kind is SourceKind.SERVER_MEMORY:
-        data, modified_s = _file(source.root, MOST_JSONL_BYTES)
-        reading = server_memory.read(source, data, modified_s)
-    else:
-        has_others = source.kind in _AMONG_OTHER_FILES
-        folder = SourceFolder(source.root, apart=(vault,), everything=has_others, most_bytes=most_bytes)
-        reading = _READERS[source.kind](source, folder, project_of)
+    has_others = source.kind in _AMONG_OTHER_FILES
+    folder = SourceFolder(source.root, apart=(vault,), everything=has_others, most_bytes=most_bytes)
+    reading = _READERS[source.kind](source, folder, project_of)
     if not reading.items and not reading.left_out:
         raise InvalidInput(f"{source.root} has nothing of {source.kind}", hint="mcp-memory import --help")
     return reading
@@ -140,21 +132,10 @@ def _of_file(root: Path) -> SourceKind | None:
             return SourceKind.OBSIDIAN
         with root.open("rb") as file:
             first = file.read(1 << 20).split(b"\n")[:20]  # a line may have hundreds of megabytes
-    if jsonl.is_ours(first):
-        return SourceKind.JSONL
-    return SourceKind.SERVER_MEMORY if server_memory.is_memory(first) else None
+    return SourceKind.JSONL if jsonl.is_ours(first) else None
 
 
 def _name(root: Path, kind: SourceKind) -> str:
     if kind is SourceKind.CLAUDE_CODE:
         return root.parent.name if claude_code.is_memory(root) or root.is_file() else root.name.lstrip(".")
     return root.stem if root.is_file() else root.name
-
-
-def _file(path: Path, most_bytes: int) -> tuple[bytes, float]:
-    with naming_the_cause(str(path)), path.open("rb") as file:
-        modified_s = os.fstat(file.fileno()).st_mtime
-        data = file.read(most_bytes + 1)
-    if len(data) > most_bytes:
-        raise Refused(f"{path} is larger than {most_bytes:,} bytes", hint="split it")
-    return data, modified_s

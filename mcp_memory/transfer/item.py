@@ -21,7 +21,6 @@ class SourceKind(StrEnum):
     CLAUDE_CODE = "claude-code"
     OPENCLAW = "openclaw"
     OBSIDIAN = "obsidian"
-    SERVER_MEMORY = "server-memory"
     CODEX = "codex"
     GEMINI = "gemini"
     TAR = "tar"

@@ -20,9 +20,10 @@ def folder_of(source: ImportSource) -> str:
     return f"{IMPORTED}/{portable(label)}"
 
 
-def free_paths(wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return a unique path for each key, also where case makes no difference. Of paths that collide, the first by its
-    key stays, and the others get a few digits of their key's hash."""
+def place_items(items: Sequence[ImportItem]) -> dict[str, str]:
+    """Return a unique path for each item by its key, also where case makes no difference. Of paths that collide, the
+    first by its key stays, and the others get a few digits of their key's hash."""
+    wanted = {item.key: portable_path(item.path) for item in items}
     folders: dict[str, str] = {}
     taken: set[str] = set()
     found: dict[str, str] = {}
@@ -33,11 +34,6 @@ def free_paths(wanted: Mapping[str, str]) -> dict[str, str]:
         taken.add(fold(path))
         found[key] = path
     return found
-
-
-def place_items(items: Sequence[ImportItem]) -> dict[str, str]:
-    """Return the path of each item by its key."""
-    return free_paths({item.key: portable_path(item.path) for item in items})
 
 
 def add_aliases(items: Sequence[ImportItem], places: Mapping[str, str]) -> list[ImportItem]:

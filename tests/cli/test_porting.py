@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.integrations.config_entries import InstructionBlock
 from tests.daemon.place import Place, eventually
-from tests.transfer.sources import claude_memory, laid, obsidian, server_memory
+from tests.transfer.sources import claude_memory, laid, obsidian
 
 
 def test_notes_come_in_through_a_daemon_and_stay_a_persons(place: Place, tmp_path: Path) -> None:
@@ -133,10 +133,9 @@ def test_an_import_that_was_killed_goes_on(place: Place, tmp_path: Path) -> None
     after = {file.name: file.read_bytes() for file in folder.glob("*/*.md")}
     assert len(after) == 500
     assert {name: after[name] for name in whole} == whole
-    server = server_memory(tmp_path / "memory.jsonl")
-    ran = place.run("import", str(server), "--project", "shop").ok().out
-    assert "left out, it is not JSON: line 8\n" in ran
-    assert b"project: shop\n" in (place.vault / "imported/server-memory-memory/Acme-Co.md").read_bytes()
+    page = laid(tmp_path, {"Acme.md": "Acme builds pumps.\n"}) / "Acme.md"
+    place.run("import", str(page), "--project", "shop").ok()
+    assert b"project: shop\n" in (place.vault / "imported/obsidian-acme/Acme.md").read_bytes()
 
 
 def _bytes(vault: Path, names: str = "*.md") -> dict[str, bytes]:

@@ -235,7 +235,7 @@ async def test_hostile_names_are_written_so_that_they_lead_there_or_not_at_all(
         "\n- obsidian:/home/ada/My notes/Kyoto, then Nara/Trip.md",
         '\n  - "claude-code:/home/ada/it\'s/Trip.md"',
         "https://example.org/Trip.md",
-        '["codex:/a/Trip.md", "server-memory:/b c/Trip.md"]',
+        '["codex:/a/Trip.md", "gemini:/b c/Trip.md"]',
         "obsidian:/one two/three four/Trip.md",
         "[file:///home/ada/Trip.md]",
         "['C:\\Users\\Ada\\My notes\\Trip.md']",

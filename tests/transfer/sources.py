@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -68,20 +67,6 @@ def claude_memory(root: Path) -> Path:
         },
     )
     return root / "projects/-home-ada-my-shop/memory"
-
-
-def server_memory(file: Path) -> Path:
-    lines = [
-        {"type": "entity", "name": "Ada [L]", "entityType": "person", "observations": ["Likes tea", "two\nlines"]},
-        {"type": "entity", "name": "Acme/Co", "entityType": "company", "observations": []},
-        {"type": "entity", "name": "Ada [L]", "entityType": "person", "observations": ["Likes tea", "and bread"]},
-        {"type": "relation", "from": "Ada [L]", "to": "Acme/Co", "relationType": "works_at"},
-        {"type": "relation", "from": "Ada [L]", "to": "Nobody", "relationType": "knows"},
-        {"type": "relation", "from": "Nobody", "to": "Ada [L]", "relationType": "knows"},
-        {"type": "widget"},
-    ]
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"type": "ent')
-    return file
 
 
 def reading(place: Path, kind: SourceKind | None = None) -> SourceReading:

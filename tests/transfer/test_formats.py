@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from tests.transfer.sources import (
     obsidian,
     openclaw,
     reading,
-    server_memory,
 )
 
 
@@ -104,43 +102,6 @@ def test_a_link_by_a_notes_title_keeps_working(tmp_path: Path) -> None:
     found = reading(laid(tmp_path / "Notes", files))
     known = add_aliases(found.items, place_items(found.items))
     assert {item.key: item.added.get("aliases") for item in known}["tea.md"] == ["Tea Ceremony"]
-
-
-def test_a_reference_servers_file(tmp_path: Path) -> None:
-    found = reading(server_memory(tmp_path / "memory.jsonl"))
-    assert found.source.kind is SourceKind.SERVER_MEMORY
-    ada = by_key(found)["Ada [L]"]
-    assert ada.text == (
-        "# Ada [L]\n\n- Likes tea\n- two\n  lines\n- and bread\n\n## Relations\n\n"
-        "- works_at [Acme/Co](./Acme-Co.md)\n- knows Nobody\n"
-    )
-    assert ada.added["tags"] == ["person"]
-    assert list(left(found)) == ["line 7", "line 8", "line 6"]
-    assert "not JSON" in left(found)["line 8"]
-
-
-@pytest.mark.parametrize(
-    ("line", "names", "lost"),
-    [
-        ("{0}{1}", "ab", 0),
-        ("{0} {1}", "ab", 0),
-        ("{0},{1}\r", "ab", 0),
-        ("{0}{1}{2}", "abc", 0),
-        ('{0}{{"type": "ent', "a", 1),
-        ('{0}{{"type": "widget"}}', "a", 1),
-        ('{{"type": "ent{0}', "", 1),
-        ("{0}}}{1}", "a", 1),
-    ],
-)
-def test_a_line_of_several_values_gives_each(tmp_path: Path, line: str, names: str, lost: int) -> None:
-    entities = [
-        json.dumps({"type": "entity", "name": name, "entityType": "x", "observations": [name]}) for name in "abc"
-    ]
-    file = tmp_path / "memory.jsonl"
-    file.write_text(json.dumps({"type": "entity", "name": "first", "observations": []}) + "\n" + line.format(*entities))
-    found = reading(file)
-    assert sorted(by_key(found)) == sorted(["first", *names])
-    assert len(left(found)) == lost
 
 
 def test_names_that_no_system_keeps_apart_or_takes(tmp_path: Path) -> None:

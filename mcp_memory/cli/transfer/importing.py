@@ -53,13 +53,12 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
     codex, gemini  ~/.codex or its memories, ~/.gemini or a GEMINI.md
     openclaw       a workspace: MEMORY.md, memory/, and its other notes
     obsidian       a vault, any folder of Markdown, or one Markdown file
-    server-memory  the JSONL file of the MCP reference memory server
     tar, jsonl     our own exports: byte for byte under the old paths, nothing is overwritten
 
     \b
     mcp-memory import ~/.claude --dry-run
     mcp-memory import ~/Documents/Notes
-    mcp-memory import memory.jsonl --project shop
+    mcp-memory import ~/projects/shop/docs --project shop
     mcp-memory --vault ~/restored import memory.tar"""
     vault_path = cli.settings.vault_path
     found = detect_source(source, SourceKind(kind) if kind else None, vault=vault_path, project=project)
