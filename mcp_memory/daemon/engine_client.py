@@ -133,7 +133,7 @@ class EngineSession:
         progress: Callable[[str], None] | None = None,
         on_wait: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`progress` gets a line for each step while a model is compiled, `on_wait` the reason for a wait."""
+        """`progress` gets a line for each step while the model is compiled, `on_wait` the reason for a wait."""
         self._settings = settings
         self._wait_s = wait_s
         self._progress = progress

@@ -21,7 +21,6 @@ class EmbedderConfig:
 
     provider: str = "auto"
     model: str = ""
-    precision: str = "int8"
     endpoint: str = ""
     api_key_env: str = "OPENAI_API_KEY"
     timeout_s: float = 30.0
@@ -32,7 +31,7 @@ class EmbedderConfig:
     hub_timeout_s: float = constant(10.0)
     """The time for reaching the hub, which is asked last: a machine without a network must start soon."""
     compile_timeout_s: float = constant(600.0)
-    """The time for compiling a model, once: a large one takes minutes on a slow machine."""
+    """The time for compiling the bundled model, once, or for downloading another one."""
 
 
 @dataclass(frozen=True)

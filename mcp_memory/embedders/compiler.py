@@ -1,44 +1,40 @@
-"""Child process that compiles a model: `python -m mcp_memory.embedders.compiler JOB`, JOB a JSON list.
+"""Child process that compiles the bundled model: `python -m mcp_memory.embedders.compiler WEIGHTS TARGET`.
 
-It loads the original with sentence-transformers, exports its pipeline as one ONNX file, quantizes it, compares it with
-the original on sample texts, and publishes the folder by one rename. The bundled model is a graph already, so only its
-arithmetic changes. The process keeps a lock meanwhile, so if two processes try, one compiles and the other finds the
-result.
+It writes the model's graphs with integer arithmetic, compares their vectors of sample texts with those of float
+arithmetic on the same weights, and publishes the folder by one rename. The process keeps a lock meanwhile, so if two
+processes try, one compiles and the other finds the result.
 """
 
-import dataclasses
 import fcntl
-import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from mcp_memory.embedders import onnx_export
 from mcp_memory.embedders.base import Progress
-from mcp_memory.embedders.bundled.graphs import DIMENSION, MAX_TOKENS, write_graphs, write_tokenizer
+from mcp_memory.embedders.bundled.graphs import write_graphs, write_tokenizer
 from mcp_memory.embedders.child import answering
 from mcp_memory.embedders.compiled_models import (
-    MODEL_FILE,
     TOKENIZER_FILE,
     CompiledModel,
     Manifest,
-    Recipe,
     read_compiled,
     write_manifest,
 )
-from mcp_memory.embedders.locate import ModelSource
+from mcp_memory.embedders.locate import DEFAULT_MODEL
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime.private_files import make_private, naming_the_cause
 
-Graphs = Mapping[str, Callable[[Path], object]]
-"""Precision → the function that writes the model's graph in it, in the order in which they are tried."""
+PRECISIONS = {"int8": 8, "int7": 7, "fp32": None}
+"""Precision → bits of the weights, in the order in which they are tried. Processors without VNNI saturate on full-range
+int8 products; seven bits do not."""
 
+MEAN_COSINE, LEAST_COSINE = 0.98, 0.95
+"""How close to float arithmetic the vectors of `SAMPLES` must stay."""
 
 _PROSE = (
     "The team met on Thursday to decide how releases are cut. From now on a branch is made on the first Monday of "
@@ -72,21 +68,12 @@ SAMPLES: tuple[str, ...] = (
     _PROSE,
     _PROSE * 12,
 )
-"""The texts for the comparison with the original: short and long, prose and code, many scripts."""
+"""The texts for the comparison: short and long, prose and code, many scripts."""
 
 
-def job_to_json(source: ModelSource, target: Path, recipe: Recipe) -> str:
-    """Return the argument of the child."""
-    return json.dumps(
-        [source.name, str(source.folder), source.revision, source.is_graph, str(target), dataclasses.asdict(recipe)]
-    )
-
-
-def compile_model(source: ModelSource, target: Path, recipe: Recipe, progress: Progress) -> None:
-    """Make `target` a complete compiled model, unless it is one already.
-
-    Raises EmbedderUnavailable if the original can't be loaded. A model that loads but can't be compiled gets a manifest
-    with `engine: torch` and the reason, so that it isn't tried again."""
+def compile_model(weights: Path, target: Path, progress: Progress) -> None:
+    """Make `target` a complete compiled model, unless it is one already. Raises EmbedderUnavailable if no precision is
+    close enough to the original."""
     make_private(target.parent)
     with _lock(target, progress):
         if read_compiled(target):
@@ -95,7 +82,7 @@ def compile_model(source: ModelSource, target: Path, recipe: Recipe, progress: P
             shutil.rmtree(leftover)
         work = Path(mkdtemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent))
         try:
-            _compile_into(work, source, recipe, progress)
+            _compile_into(work, weights, progress)
             if target.exists():  # damaged: move it out of the way
                 damaged = Path(mkdtemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent))
                 target.rename(damaged / "damaged")
@@ -107,124 +94,23 @@ def compile_model(source: ModelSource, target: Path, recipe: Recipe, progress: P
             shutil.rmtree(work, ignore_errors=True)
 
 
-def _compile_into(work: Path, source: ModelSource, recipe: Recipe, progress: Progress) -> None:
-    if source.is_graph:
-        _prepare_bundled(work, source, recipe, progress)
-        return
-    progress(f"loading {source.name} to compile it (once)")
-    model = onnx_export.load(source, for_export=True)
-    query_prompt, document_prompt = onnx_export.prompts(model)
-    draft = Manifest(
-        name=source.name,
-        revision=source.revision,
-        engine="onnx",
-        precision="fp32",
-        pooling=onnx_export.pooling(model),
-        dimension=int(model.get_embedding_dimension()),
-        max_seq_length=onnx_export.max_seq_length(model, recipe.max_tokens),
-        query_prompt=query_prompt,
-        document_prompt=document_prompt,
-        versions=_versions("torch", "sentence-transformers", "transformers"),
-    )
-    reason = onnx_export.obstacle(model) or _compile_to_onnx(work, model, draft, recipe, progress)
-    if reason:
-        progress(f"{source.name} runs in torch: {reason}")
-        for file in work.iterdir():
-            file.unlink()
-        write_manifest(work, dataclasses.replace(draft, engine="torch", precision="torch", reason=reason))
-
-
-def _prepare_bundled(work: Path, source: ModelSource, recipe: Recipe, progress: Progress) -> None:
-    """Compile the bundled model, and compare it with float arithmetic on the same weights: the original isn't on this
-    machine."""
-    progress(f"preparing {source.name} (once)")
-    draft = Manifest(
-        name=source.name,
-        revision=source.revision,
-        engine="onnx",
-        precision="fp32",
-        pooling="mean",
-        dimension=DIMENSION,
-        max_seq_length=MAX_TOKENS,
-        query_prompt="",
-        document_prompt="",
-        versions=_versions(),
-    )
+def _compile_into(work: Path, weights: Path, progress: Progress) -> None:
+    """Write the model in the first precision that gives nearly the vectors of float arithmetic."""
+    progress(f"preparing {DEFAULT_MODEL} (once)")
     write_tokenizer(work / TOKENIZER_FILE)
-
-    def graph(bits: int | None) -> Callable[[Path], None]:
-        return lambda file: write_graphs(source.weights_file, file.parent, bits=bits)
-
-    graph(None)(work / MODEL_FILE)
-    expected = _vectors(write_manifest(work, draft))
-    attempts = {"int8": graph(8), "int7": graph(7)} if recipe.precision == "int8" else {}
-    if reason := _first_close_enough({**attempts, "fp32": graph(None)}, work, draft, recipe, expected, progress):
-        raise EmbedderUnavailable(f"{source.name} cannot be prepared: {reason}")
-
-
-def _compile_to_onnx(work: Path, model: Any, draft: Manifest, recipe: Recipe, progress: Progress) -> str | None:
-    """Return None if a precision is close enough to the original, else the reason why none is."""
-    progress("writing the ONNX graph")
-    original = work / "original.onnx"
-    try:
-        onnx_export.export(model, original)
-        onnx_export.write_tokenizer(model, work / TOKENIZER_FILE, draft.max_seq_length)
-    except Exception as error:  # exporters fail in as many ways as there are models; torch still runs this one
-        return f"it cannot be exported ({type(error).__name__}: {str(error)[:200]})"
-    settings: dict[str, Any] = {"normalize_embeddings": True, "show_progress_bar": False, "batch_size": 8}
-    texts = list(SAMPLES)
-    expected = [*model.encode_document(texts, **settings), *model.encode_query(texts, **settings)]
-    attempts: Graphs = {
-        "int8": lambda file: _quantize(original, file, reduce_range=False),
-        "int7": lambda file: _quantize(original, file, reduce_range=True),
-    }
-    graphs: Graphs = {
-        **(attempts if recipe.precision == "int8" else {}),
-        "fp32": lambda file: shutil.copyfile(original, file),
-    }
-    reason = _first_close_enough(graphs, work, draft, recipe, expected, progress)
-    original.unlink(missing_ok=True)
-    return reason
-
-
-def _first_close_enough(
-    graphs: Graphs, work: Path, draft: Manifest, recipe: Recipe, expected: Sequence[Any], progress: Progress
-) -> str | None:
-    """Write graphs until one gives nearly the `expected` vectors; return None, else the reason why none does.
-
-    Processors without VNNI saturate on full-range int8 products; seven bits do not."""
-    int8_bars = (recipe.int8_mean_cosine, recipe.int8_min_cosine)
-    for precision, write in graphs.items():
-        mean_bar, min_bar = (recipe.fp32_min_cosine,) * 2 if precision == "fp32" else int8_bars
+    write_graphs(weights, work, bits=None)
+    expected = _vectors(write_manifest(work, Manifest("fp32")))
+    for precision, bits in PRECISIONS.items():
         progress(f"preparing and checking {precision}")
-        write(work / MODEL_FILE)
-        compiled = write_manifest(work, dataclasses.replace(draft, precision=precision))
+        write_graphs(weights, work, bits=bits)
+        compiled = write_manifest(work, Manifest(precision))
         mean, least = _cosines(compiled, expected)
-        if mean >= mean_bar and least >= min_bar:
-            write_manifest(
-                work, dataclasses.replace(compiled.manifest, mean_cosine=round(mean, 5), min_cosine=round(least, 5))
-            )
+        if mean >= MEAN_COSINE and least >= LEAST_COSINE:
+            write_manifest(work, Manifest(precision, mean_cosine=round(mean, 5), min_cosine=round(least, 5)))
             progress(f"compiled to {precision}: cosine with the original {mean:.4f}, at least {least:.4f}")
-            return None
+            return
         progress(f"{precision} is too far from the original: cosine {mean:.4f}, at least {least:.4f}")
-    return "its ONNX graph does not give the original's vectors"
-
-
-def _quantize(original: Path, file: Path, *, reduce_range: bool) -> None:
-    """Quantize to dynamic int8: weights by channel, activations at run time.
-
-    On all-MiniLM-L6-v2 and 240 chunks of documentation, mean and least cosine with fp32: by channel .9936 and .985
-    (reduced range .992 and .984), by tensor .947 and .89."""
-    import onnxruntime.quantization
-
-    library: Any = onnxruntime.quantization
-    library.quantize_dynamic(
-        original, file, per_channel=True, reduce_range=reduce_range, weight_type=library.QuantType.QInt8
-    )
-
-
-def _versions(*libraries: str) -> dict[str, str]:
-    return {library: version(library) for library in (*libraries, "onnx", "onnxruntime", "tokenizers")}
+    raise EmbedderUnavailable(f"{DEFAULT_MODEL} cannot be prepared: its graph does not give the original's vectors")
 
 
 def _vectors(compiled: CompiledModel) -> Sequence[Any]:
@@ -265,8 +151,7 @@ def _lock(target: Path, progress: Progress) -> Generator[None]:
 
 if __name__ == "__main__":
     os.nice(5)  # answers go first
-    name, folder, revision, is_graph, target, recipe = json.loads(sys.argv[1])
-    with answering() as tell, naming_the_cause(str(Path(target).parent)):
-        source = ModelSource(name, Path(folder), revision, is_graph=is_graph)
-        compile_model(source, Path(target), Recipe(**recipe), lambda line: tell({"progress": line}))
+    given_weights, given_target = map(Path, sys.argv[1:])
+    with answering() as tell, naming_the_cause(str(given_target.parent)):
+        compile_model(given_weights, given_target, lambda line: tell({"progress": line}))
         tell({"result": {}})

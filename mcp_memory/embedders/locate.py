@@ -33,29 +33,26 @@ class ModelSource(NamedTuple):
     folder: Path
     revision: str
     """A commit of the hub, or a sha256 over contents: equal revisions, equal weights."""
-    weights_sha256: str | None = None
-    """The required hash of the weights, if we know it."""
-    is_graph: bool = False
+    is_bundled: bool = False
     """The bundled model: an ONNX graph, which needs no torch."""
 
     @property
-    def weights_file(self) -> Path:
-        return self.folder / ("model.onnx" if self.is_graph else "model.safetensors")
+    def bundled_file(self) -> Path:
+        return self.folder / "model.onnx"
 
     def check(self) -> None:
         """Check the model. Raises EmbedderUnavailable if the weights are missing, pickled, or not the pinned ones, or
-        if nothing that is installed can compile them."""
-        if not self.is_graph:
+        if nothing that is installed can run them."""
+        if not self.is_bundled:
             require_safetensors(self.folder)
             require_extra(self.name)
-        if self.weights_sha256 is not None:
-            found = sha256_of(self.weights_file)
-            if found != self.weights_sha256:
-                raise EmbedderUnavailable(
-                    f"the weights in {self.folder} have sha256 {found[:12]}… instead of "
-                    f"{self.weights_sha256[:12]}…: refused",
-                    hint="reinstall mcp-memory from a trusted index",
-                )
+            return
+        found = sha256_of(self.bundled_file)
+        if found != BUNDLED_SHA256:
+            raise EmbedderUnavailable(
+                f"the weights in {self.folder} have sha256 {found[:12]}… instead of {BUNDLED_SHA256[:12]}…: refused",
+                hint="reinstall mcp-memory from a trusted index",
+            )
 
 
 def locate(config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSource:
@@ -66,7 +63,7 @@ def locate(config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSour
     if Path(config.model).is_absolute() or config.model.startswith(("./", "../", "~")):
         return from_folder(Path(config.model).expanduser())
     name = hub_name(config.model or DEFAULT_MODEL)
-    if name == DEFAULT_MODEL and config.precision != "torch" and (bundled := from_package()):
+    if name == DEFAULT_MODEL and (bundled := from_package()):
         return bundled
     return from_local_cache(name, cache) or from_hub(name, config, cache, progress)
 
@@ -98,8 +95,8 @@ def from_package() -> ModelSource | None:
     """Return the bundled model, without importing its package's code; None if it isn't installed."""
     spec = importlib.util.find_spec(BUNDLED_PACKAGE)
     for place in (spec.submodule_search_locations or ()) if spec else ():
-        source = ModelSource(DEFAULT_MODEL, Path(place), BUNDLED_SHA256, BUNDLED_SHA256, is_graph=True)
-        if source.weights_file.is_file():
+        source = ModelSource(DEFAULT_MODEL, Path(place), BUNDLED_SHA256, is_bundled=True)
+        if source.bundled_file.is_file():
             return source
     return None
 
@@ -142,7 +139,7 @@ def from_hub(name: str, config: EmbedderConfig, cache: Path, progress: Progress)
 
 
 def require_extra(name: str) -> None:
-    """Raise EmbedderUnavailable if sentence-transformers, which runs and compiles models, isn't installed."""
+    """Raise EmbedderUnavailable if sentence-transformers, which runs other models, isn't installed."""
     if importlib.util.find_spec("sentence_transformers") is None:
         uses_pip = importlib.util.find_spec("pip") is not None  # uv makes environments without it
         install = f"{sys.executable} -m pip install" if uses_pip else f"uv pip install -p {sys.executable}"

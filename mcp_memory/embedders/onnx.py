@@ -1,4 +1,4 @@
-"""Run a compiled model with ONNX Runtime, without torch."""
+"""Run the compiled model with ONNX Runtime, without torch."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_memory.embedders.base import SentenceInContext
+from mcp_memory.embedders.bundled.graphs import DIMENSION, MAX_TOKENS
 from mcp_memory.embedders.compiled_models import (
     ADAPTED_FILE,
     INNER_STATES,
     MODEL_FILE,
     TOKENIZER_FILE,
+    UNIT_VECTOR,
     CompiledModel,
-    fingerprint,
 )
-from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared
+from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared, prompts_mark
+from mcp_memory.embedders.locate import BUNDLED_SHA256, DEFAULT_MODEL
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import telemetry
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
+
+VECTORS = 1
+"""The version of the vectors. Increase it when the graph gives other vectors: then all notes are embedded again."""
 
 NICENESS = 5
 """The niceness of pool threads, of at most 19. When cores are busy, a thread with 0 gets three times as much time. With
@@ -58,16 +63,18 @@ class OnnxEmbedder:
     resident = True
 
     def __init__(self, compiled: CompiledModel, query_prompt: str = "", document_prompt: str = "") -> None:
-        """Open the files. A prompt that isn't empty replaces the model's own.
-
-        Raises EmbedderUnavailable if the runtime or the tokenizer refuses the files."""
+        """Open the files. Raises EmbedderUnavailable if the runtime or the tokenizer refuses them."""
         manifest = compiled.manifest
         self._compiled = compiled
-        self._query_prompt = query_prompt or manifest.query_prompt
-        self._document_prompt = document_prompt or manifest.document_prompt
-        self._max_chars = manifest.max_seq_length * CHARS_PER_TOKEN
-        self.dimension = manifest.dimension
-        self.fingerprint = fingerprint(manifest, self._query_prompt, self._document_prompt)
+        self._query_prompt = query_prompt
+        self._document_prompt = document_prompt
+        self._max_chars = MAX_TOKENS * CHARS_PER_TOKEN
+        self.dimension = DIMENSION
+        # Equal fingerprints, equal vectors, up to the last bits, which differ between processors.
+        self.fingerprint = (
+            f"{DEFAULT_MODEL}@{BUNDLED_SHA256[:12]} pooling=mean normalised max={MAX_TOKENS} "
+            f"{manifest.precision}/{VECTORS} prompts={prompts_mark(query_prompt, document_prompt)}"
+        )
         try:
             self._tokenizer = _open_tokenizer(compiled.folder / TOKENIZER_FILE, manifest.files[TOKENIZER_FILE])
             self._session: Any = _open_session(compiled.folder / MODEL_FILE)
@@ -75,7 +82,6 @@ class OnnxEmbedder:
             # Both libraries raise bare Exception from native code.
             raise EmbedderUnavailable(f"the compiled model in {compiled.folder} cannot be opened: {error}") from error
         self._inputs = [value.name for value in self._session.get_inputs()]
-        self._vector, *self._more = [value.name for value in self._session.get_outputs()]
         self._runs = ThreadPoolExecutor(most_threads(), thread_name_prefix="embed", initializer=_yield_to_others)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -83,25 +89,21 @@ class OnnxEmbedder:
 
         if len(texts) == 1:  # a caller waits for it, so it doesn't queue behind a backlog
             return self._embed(prepared(texts[0], self._document_prompt, self._max_chars))[np.newaxis]
-        return np.array(self._each(texts, self._vector), dtype=np.float32).reshape(len(texts), self.dimension)
+        return np.array(self._each(texts, UNIT_VECTOR), dtype=np.float32).reshape(len(texts), self.dimension)
 
     def embed_query(self, text: str) -> Vectors:
         return self._embed(prepared(text, self._query_prompt, self._max_chars))
 
-    def inner_states(self, texts: Sequence[str]) -> Vectors | None:
+    def inner_states(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        if INNER_STATES not in self._more:
-            return None
         return np.array(self._each(texts, INNER_STATES))
 
-    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
+    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors:
         """Return the states of sentences. The graph for it is open only meanwhile: a session's sentences come minutes
         apart."""
         import numpy as np
 
-        if ADAPTED_FILE not in self._compiled.manifest.files:
-            return None
         try:
             session = _open_session(self._compiled.folder / ADAPTED_FILE)
 
@@ -130,7 +132,7 @@ class OnnxEmbedder:
         except (CancelledError, RuntimeError) as error:
             raise EmbedderUnavailable("the embedding model is closed") from error
 
-    def _embed(self, text: str, output: str = "") -> Vectors:
+    def _embed(self, text: str, output: str = UNIT_VECTOR) -> Vectors:
         import numpy as np
 
         session = self._session
@@ -139,7 +141,7 @@ class OnnxEmbedder:
         encoding = self._tokenizer.encode(text)
         try:
             feeds = {name: np.array([getattr(encoding, _FIELDS[name])], dtype=np.int64) for name in self._inputs}
-            return session.run([output or self._vector], feeds)[0][0]
+            return session.run([output], feeds)[0][0]
         except Exception as error:
             # The runtime raises its own untyped exceptions (out of memory, a damaged graph).
             raise EmbedderUnavailable(f"the embedding model failed: {error}") from error

@@ -19,11 +19,11 @@ EMBEDDERS = Registry(
 
 
 def open_embedder(config: EmbedderConfig, cache: Path, progress: Progress | None = None) -> Embedder:
-    """Open `config.provider`; takes up to a minute if a model has to be compiled first.
+    """Open `config.provider`; takes some seconds if the bundled model has to be compiled first.
 
-    `cache` is our folder for compiled and downloaded models. Raises ConfigInvalid for a setting that can never work,
-    ExtraMissing for a provider that isn't installed, and EmbedderUnavailable if no model can be used now (searches then
-    answer with keywords)."""
+    `cache` is our folder for the compiled model and downloaded ones. Raises ConfigInvalid for a setting that can never
+    work, ExtraMissing for a provider that isn't installed, and EmbedderUnavailable if no model can be used now, so that
+    searches answer with keywords."""
     return EMBEDDERS.get(config.provider)(config, cache, progress or _silence)
 
 

@@ -61,8 +61,8 @@ class Memory(WholeNotes):
 
         Settings come from the file (`config`, else the usual file), then the environment, then the keywords, such as
         `embedder__provider="none"` for `embedder.provider`. A running daemon has its own. `wait_s`: the time to wait
-        for another process that uses the vault and isn't a daemon. `progress` gets a line for each step while a model
-        is compiled, which takes about 20 s once on a machine.
+        for another process that uses the vault and isn't a daemon. `progress` gets a line for each step while the
+        model is compiled, which takes some seconds once on a machine.
 
         Raises ConfigInvalid, Busy (which names the other process), StorageFailed, IndexUnavailable."""
         flags = {name.replace("__", "."): value for name, value in settings.items()}

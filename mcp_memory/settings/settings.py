@@ -52,9 +52,6 @@ RANGES: Mapping[str, tuple[float, float]] = {
 }
 """Key → minimum and maximum."""
 
-PRECISIONS = ("int8", "fp32", "torch")
-"""The precisions of the provider sentence-transformers, whose own module would import too much here."""
-
 HOOK_PARTS = ("subagents", "actions", "stops", "errors", "withdrawn", "commitments", "left-off", "own-tools")
 """The parts of hooks that `hooks.off` can switch off."""
 
@@ -85,7 +82,6 @@ def check_limits(tree: Mapping[str, Any], origin: Origin) -> None:
             module, _, attribute = place.partition(":")
             registry: Registry = getattr(importlib.import_module(module), attribute)
             _one_of(key, tree[section][name], registry.names(), origin, hint=registry.others)
-    _one_of("embedder.precision", tree["embedder"]["precision"], PRECISIONS, origin)
     for name in tree["vault"]["sources"]:
         if not WORD.fullmatch(name):
             wanted = "named by plain words (letters, digits, '.', '-' and '_')"

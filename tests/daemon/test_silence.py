@@ -69,7 +69,7 @@ def test_a_life_without_network(tmp_path: Path, model_cache: Path):
     assert found["hits"][0]["id"] == inside["hits"][0]["id"] == note["id"]
     assert "heron" in recalled["text"]
     assert any("onnxruntime" in name for name in libraries)
-    assert not [name for name in libraries if "torch" in name], "torch is for compiling only"
+    assert not [name for name in libraries if "torch" in name], "torch is for other models only"
 
     calls = trace.read_text(errors="replace").splitlines()
     inet = [call for call in calls if re.search(r"AF_INET6?\b", call)]

@@ -1,4 +1,4 @@
-"""A model is compiled once, checked against its original, and published whole or not at all."""
+"""The bundled model is compiled once, checked against float arithmetic, and published whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,91 +14,45 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mcp_memory.embedders import compiler
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.child import run_child
-from mcp_memory.embedders.compiled_models import Recipe, folder_for, read_compiled
+from mcp_memory.embedders.compiled_models import folder_in, read_compiled
 from mcp_memory.embedders.compiler import SAMPLES, compile_model
-from mcp_memory.embedders.locate import from_folder
+from mcp_memory.embedders.locate import from_package
 from mcp_memory.embedders.onnx import OnnxEmbedder
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.embedders.sentence_transformer import compiled_model, open_source
-from mcp_memory.embedders.torch_embedder import TorchEmbedder
-from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
-from tests.support.world import EXHAUSTIVE
+from mcp_memory.embedders.sentence_transformer import compiled_model
+from mcp_memory.errors import EmbedderUnavailable
 
-TEXTS = [*SAMPLES, "release notes", "where is the train to osaka?", "we keep it because " * 30]
+SOURCE = from_package()
 
 
 def ignore(line: str) -> None:
     pass
 
 
-def originals(folder: Path):
-    from sentence_transformers import SentenceTransformer
-
-    model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    return (
-        model.encode_document(TEXTS, normalize_embeddings=True),
-        model.encode_query(TEXTS, normalize_embeddings=True),
-    )
-
-
-def compile_here(folder: Path, cache: Path, recipe: Recipe, say=ignore) -> Path:
-    """Without the child process: torch is loaded here anyway, for the comparison."""
-    source = from_folder(folder)
-    target = folder_for(cache, source, recipe)
-    compile_model(source, target, recipe, say)
+def compile_here(cache: Path, say=ignore) -> Path:
+    """Without the child process."""
+    target = folder_in(cache)
+    compile_model(SOURCE.bundled_file, target, say)
     return target
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("tiny-cls", {}),
-        ("tiny-mean", {"pooling": "mean"}),
-        ("tiny-max", {"pooling": "max"}),
-        ("tiny-last", {"pooling": "lasttoken"}),
-        ("tiny-dense", {"pooling": "mean", "dense": True}),
-    ],
-)
-def test_a_compiled_model_gives_its_originals_vectors(make_model, tmp_path, name, options):
-    folder = make_model(name, **options)
-    documents, queries = originals(folder)
-    embedder = OnnxEmbedder(read_compiled(compile_here(folder, tmp_path, Recipe("fp32"))))
-    assert embedder.dimension == documents.shape[1] == (16 if options.get("dense") else 32)
-    assert "fp32" in embedder.fingerprint
-    assert np.allclose(embedder.embed_documents(TEXTS), documents, atol=1e-4)
-    assert np.allclose([embedder.embed_query(text) for text in TEXTS], queries, atol=1e-4)
-    assert not np.allclose(documents, queries, atol=1e-2)  # the prompts matter to this model
-
-
-def test_int8_below_its_bars_becomes_fp32(cls_model, tmp_path):
+def test_int8_below_its_bars_becomes_fp32(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiler, "MEAN_COSINE", 0.9999)
     lines = []
-    target = compile_here(cls_model, tmp_path, Recipe(int8_mean_cosine=1.1), lines.append)
-    manifest = read_compiled(target).manifest
-    assert (manifest.engine, manifest.precision) == ("onnx", "fp32")
+    manifest = read_compiled(compile_here(tmp_path, lines.append)).manifest
+    assert manifest.precision == "fp32"
     assert manifest.min_cosine >= 0.9999
-    assert any("int8 is too far" in line for line in lines)
+    assert next(line for line in lines if "is too far" in line).startswith("int8 is too far")
 
 
-@pytest.mark.parametrize("why", ["bars", "prompt left out of the pooling"])
-def test_a_model_that_cannot_be_compiled_runs_in_torch(make_model, cls_model, tmp_path, why):
-    folder = cls_model if why == "bars" else make_model("tiny-instructed", pooling="mean", include_prompt=False)
-    recipe = Recipe(int8_mean_cosine=1.1, fp32_min_cosine=1.1) if why == "bars" else Recipe()
-    target = compile_here(folder, tmp_path, recipe)
-    assert read_compiled(target).manifest.reason
-    assert [file.name for file in target.iterdir()] == ["manifest.json"]
-    # the manifest is there already, so this starts no child
-    embedder = open_source(from_folder(folder), EmbedderConfig(), tmp_path, pytest.fail, recipe)
-    assert isinstance(embedder, TorchEmbedder)
-    documents, queries = originals(folder)
-    assert np.allclose(embedder.embed_documents(TEXTS), documents, atol=1e-6)
-    assert np.allclose([embedder.embed_query(text) for text in TEXTS], queries, atol=1e-6)
-    assert embedder.embed_documents([]).shape == (0, 32)
-    assert "torch" in embedder.fingerprint
-    embedder.close()
-    with pytest.raises(EmbedderUnavailable, match="closed"):
-        embedder.embed_query("tea")
+def test_a_graph_that_computes_something_else_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiler, "MEAN_COSINE", 1.1)
+    with pytest.raises(EmbedderUnavailable, match="cannot be prepared"):
+        compile_here(tmp_path)
+    assert [path.name for path in (tmp_path / "models").iterdir() if path.suffix != ".lock"] == []
 
 
 def flip_a_byte(folder: Path) -> None:
@@ -129,11 +83,9 @@ def forget_the_files(folder: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps({**manifest, "files": {}}))
 
 
-def test_a_damaged_folder_is_no_model_and_is_made_again(cls_model, tmp_path):
-    target = compile_here(cls_model, tmp_path, Recipe("fp32"))
-    opened = OnnxEmbedder(read_compiled(target))
-    whole = opened.embed_documents(TEXTS)
-    assert opened.inner_states(TEXTS) is None
+def test_a_damaged_folder_is_no_model_and_is_made_again(model_cache, tmp_path):
+    target = Path(shutil.copytree(folder_in(model_cache), folder_in(tmp_path)))
+    whole = OnnxEmbedder(read_compiled(target)).embed_documents(SAMPLES)
     for damage in (
         cut_the_model,
         remove_the_tokenizer,
@@ -149,8 +101,8 @@ def test_a_damaged_folder_is_no_model_and_is_made_again(cls_model, tmp_path):
         assert read_compiled(copy) is None, damage.__name__
     flip_a_byte(target)
     assert read_compiled(target) is None
-    compile_here(cls_model, tmp_path, Recipe("fp32"))
-    assert np.array_equal(OnnxEmbedder(read_compiled(target)).embed_documents(TEXTS), whole)
+    compile_here(tmp_path)
+    assert np.array_equal(OnnxEmbedder(read_compiled(target)).embed_documents(SAMPLES), whole)
     assert [path.name for path in target.parent.iterdir() if path.suffix != ".lock"] == [target.name]
 
 
@@ -158,22 +110,20 @@ class Interrupted(Exception):
     pass
 
 
-@pytest.mark.skipif(not EXHAUSTIVE, reason="half a minute of loading PyTorch; MCP_MEMORY_EXHAUSTIVE=1")
-def test_a_killed_compile_leaves_no_model_and_two_at_once_make_one(cls_model, tmp_path, monkeypatch):
+def test_a_killed_compile_leaves_no_model_and_two_at_once_make_one(tmp_path, monkeypatch):
     home, cache = tmp_path / "home", tmp_path / "cache"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TMPDIR", str(home))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    source, recipe = from_folder(cls_model), Recipe()
-    target = folder_for(cache, source, recipe)
+    target = folder_in(cache)
 
     def interrupt(line: str) -> None:
         if "checking" in line:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        compiled_model(source, recipe, cache, 300, interrupt)
+        compiled_model(SOURCE, cache, 300, interrupt)
     assert not target.exists()
     assert list(target.parent.glob("*.tmp"))  # killed in the middle of its work
 
@@ -187,33 +137,24 @@ def test_a_killed_compile_leaves_no_model_and_two_at_once_make_one(cls_model, tm
     with ThreadPoolExecutor(2) as pool:
         with (target.parent / f".{target.name}.lock").open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            futures = [pool.submit(compiled_model, source, recipe, cache, 300, wait_for_the_other) for _ in range(2)]
+            futures = [pool.submit(compiled_model, SOURCE, cache, 300, wait_for_the_other) for _ in range(2)]
             both_wait.wait()
         first, second = (future.result() for future in futures)
     assert first.manifest == second.manifest
-    assert sum("loading" in line for line in lines) == 1
+    assert sum("(once)" in line for line in lines) == 1
     assert [path.name for path in target.parent.iterdir() if path.suffix != ".lock"] == [target.name]
-    assert not list(home.rglob("*"))  # neither torch nor transformers nor onnxruntime left anything
+    assert not list(home.rglob("*"))  # onnxruntime left nothing
 
 
-def test_a_compile_has_a_deadline(cls_model, tmp_path):
-    config = EmbedderConfig(model=str(cls_model), compile_timeout_s=0.05)
-    with pytest.raises(EmbedderUnavailable, match="compiling tiny-cls did not answer in time"):
-        open_embedder(config, tmp_path)
+def test_a_compile_has_a_deadline(tmp_path):
+    with pytest.raises(EmbedderUnavailable, match=r"compiling .* did not answer in time"):
+        open_embedder(EmbedderConfig(compile_timeout_s=0.05), tmp_path)
     assert not list(tmp_path.glob("models/*/manifest.json"))
-
-
-def test_a_failed_compile_says_what_the_child_said(cls_model, tmp_path):
-    broken = tmp_path / "broken"
-    shutil.copytree(cls_model, broken)
-    (broken / "config.json").write_text("{}")
-    with pytest.raises(EmbedderUnavailable, match="sentence-transformers cannot load broken"):
-        open_embedder(EmbedderConfig(model=str(broken)), tmp_path / "cache")
 
 
 def test_a_childs_crash_shows_the_end_of_its_errors(tmp_path):
     with pytest.raises(EmbedderUnavailable, match=r"counting failed with exit code 1: (.|\n)*IndexError"):
-        run_child("mcp_memory.embedders.compiler", [], task="counting", environ={}, deadline_s=60, progress=ignore)
+        run_child("mcp_memory.embedders.hub", [], task="counting", environ={}, deadline_s=60, progress=ignore)
 
 
 def test_a_child_that_says_nothing_is_given_up():
@@ -229,8 +170,3 @@ def test_a_child_ends_when_its_parent_does():
     child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
     child.stdin.close()
     assert child.wait(30) == 1
-
-
-def test_an_unknown_precision_is_refused(tmp_path):
-    with pytest.raises(ConfigInvalid, match="int4"):
-        open_embedder(EmbedderConfig(precision="int4"), tmp_path)

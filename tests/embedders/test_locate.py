@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.embedders import onnx_export
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.locate import BUNDLED_PACKAGE, DEFAULT_MODEL, from_folder, from_package, hub_name, locate
 from mcp_memory.embedders.open_embedder import EMBEDDERS, open_embedder
+from mcp_memory.embedders.torch_embedder import load_model
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
 from tests.embedders.fake_hub import FakeHub
 
@@ -75,7 +75,7 @@ def test_a_models_own_code_is_never_run(cls_model, tmp_path):
     modules = (copy / "modules.json").read_text()
     (copy / "modules.json").write_text(re.sub(r'"type": "[^"]*"', '"type": "evil.Module"', modules, count=1))
     with pytest.raises(EmbedderUnavailable, match="cannot load with-code"):
-        onnx_export.load(from_folder(copy))
+        load_model(from_folder(copy))
     assert not (tmp_path / "ran").exists()
 
 

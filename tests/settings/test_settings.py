@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.embedders import sentence_transformer
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.recall.config import SHIPPED_PHASES
 from mcp_memory.runtime.paths import PREFIX, config_file, state_folder, state_home
-from mcp_memory.settings.settings import PRECISIONS, RANGES, Settings, as_tree, check_limits, load, shipped, values
+from mcp_memory.settings.settings import RANGES, Settings, as_tree, check_limits, load, shipped, values
 from mcp_memory.settings.state import StateFolder
 from mcp_memory.vault.config import SHIPPED_KINDS
 
@@ -213,10 +212,6 @@ def test_ones_own_phase_is_added_to_the_shipped_ones(tmp_path: Path):
 def test_the_start_of_a_session_has_one_budget():
     recall = Settings().recall
     assert recall.phases["start"].budget_tokens == recall.start_budget_tokens
-
-
-def test_precisions_are_those_of_the_embedder():
-    assert PRECISIONS == sentence_transformer.PRECISIONS
 
 
 def test_every_limit_is_of_a_key_and_holds_for_its_default():

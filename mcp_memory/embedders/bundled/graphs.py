@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.embedders.compiled_models import ADAPTED_FILE, INNER_STATES, MODEL_FILE, WEIGHTS_FILE
+from mcp_memory.embedders.compiled_models import ADAPTED_FILE, INNER_STATES, MODEL_FILE, UNIT_VECTOR, WEIGHTS_FILE
 
 ADAPTER = Path(__file__).with_name("adapter.npz")
 """`LAYER.A`, shape (inputs, rank), and `LAYER.B`, (rank, outputs), for each linear layer, as float16."""
@@ -121,7 +121,7 @@ def write_graphs(source: Path, folder: Path, *, bits: int | None) -> None:
     plain, reading = (nodes if bits is None else list(_integer_nodes(nodes, stored)) for nodes in (nodes, more))
     (folder / WEIGHTS_FILE).unlink(missing_ok=True)  # otherwise the library appends to it
     write(
-        [*plain, *_pooling(last)], {"unit_vector": DIMENSION, INNER_STATES: len(MIDDLE) * DIMENSION},
+        [*plain, *_pooling(last)], {UNIT_VECTOR: DIMENSION, INNER_STATES: len(MIDDLE) * DIMENSION},
         folder / MODEL_FILE, save_as_external_data=True, location=WEIGHTS_FILE, size_threshold=SMALL_BYTES,
     )  # fmt: skip
     model.graph.initializer.extend(tensors)
@@ -168,7 +168,7 @@ def _pooling(hidden: str) -> list[Any]:
 
     return [
         helper.make_node("ReduceMean", [hidden], ["pooled"], axes=[1], keepdims=0),
-        helper.make_node("LpNormalization", ["pooled"], ["unit_vector"], axis=-1, p=2),
+        helper.make_node("LpNormalization", ["pooled"], [UNIT_VECTOR], axis=-1, p=2),
         helper.make_node("Concat", [*MIDDLE], ["middle"], axis=-1),
         helper.make_node("ReduceMean", ["middle"], [INNER_STATES], axes=[1], keepdims=0),
     ]
