@@ -1,7 +1,7 @@
 """Limits what extraction leaves of a session: a few proposals, and no copy of what the agent stored itself."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -27,7 +27,7 @@ from mcp_memory.statements.statement_rules import OUTRIGHT
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.language.denials import denies
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.parsed_values import text_at
 from mcp_memory.vault.config import COMMITMENT
@@ -43,6 +43,8 @@ you confirm .8. A leaning, a promise or a fix that worked has .5, and a mention 
 REMEMBERED = 0.95
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""
+QUOTED = 0.8
+"""The least share of a note's words in a quotation that makes it a copy; the rest may be its resolved subject."""
 READ = "a language model read the session"
 _MOVED = re.compile(r"^Moved to [\d:-]+(?: [\d:]+)?: ")
 
@@ -133,6 +135,14 @@ class SessionNotes:
         you asked to remember only if `even_remembered`."""
         for note in await self.extracted(session):
             if note.id in note_ids and not note.is_edited and (even_remembered or note.score < REMEMBERED):
+                await self._drop(note, session, READ)
+
+    async def drop_quoted(self, quoted: Mapping[int, str], session: str) -> None:
+        """Drop the notes that rules made of words that a language model has quoted and stored in its own words.
+        `quoted`: the quotations by the place of their message."""
+        for note in await self.extracted(session):
+            in_quotation = coverage(content_words(note.text), content_words(quoted.get(note.offset, "")))
+            if not note.by and not note.is_edited and in_quotation >= QUOTED:
                 await self._drop(note, session, READ)
 
     async def drop_waiting(self, note_ids: Iterable[str], session: str) -> None:

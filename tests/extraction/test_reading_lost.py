@@ -233,3 +233,16 @@ async def test_what_the_person_says_is_understood_as_said(sessions: Sessions, me
         async with sessions.engine(**model.sections) as engine:
             await finish(sessions, engine, talk(message))
             assert text[1:30] in [one.title[1:30] for one in made(engine)]
+
+
+async def test_a_readers_statement_replaces_the_rules_copy_of_its_words(sessions: Sessions, world: World):
+    said = "From now on we never restart the label printer before noon, since the depot prints till then."
+    worded = "In app the label printer isn't restarted in the morning: the depot prints until noon."
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            talked = talk(said)
+            await sessions.capture(engine, talked)
+            assert len(made(engine)) == 1
+            model.say({"do": "store", "kind": "decision", "text": worded, "quote": said})
+            await finish(sessions, engine, talked)
+            assert [body(world, one).partition("\n")[0] for one in made(engine)] == [worded]

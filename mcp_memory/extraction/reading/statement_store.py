@@ -48,6 +48,7 @@ class StatementStore:
         Raises the errors of an append."""
         made = defaultdict[CandidateOutcome, list[str]](list)
         quoted = Counter[str]()
+        worded = defaultdict[int, str](str)
         async with self._ingest.lock:
             for statement in statements:
                 candidate = _candidate(statement)
@@ -74,8 +75,11 @@ class StatementStore:
                     await self._notes.drop_read([of.id], captured.session, even_remembered=is_sure)
                     await self._notes.drop_waiting([of.id], captured.session)
                 if is_sure:
+                    for message in statement.evidence.messages:
+                        worded[message.offset] += f"\n{candidate.said}"
                     older = statement.older or of
                     await self._notes.drop_decided(candidate.statement, older and older.id, captured)
+            await self._notes.drop_quoted(worded, captured.session)
         return made
 
     async def _store(
