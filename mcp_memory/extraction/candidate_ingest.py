@@ -23,6 +23,7 @@ from mcp_memory.errors import DeadlineExceeded, NotFound, Refused
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import read_new_entries, with_dates
 from mcp_memory.extraction.config import ExtractionConfig
+from mcp_memory.extraction.note_copies import is_known_from
 from mcp_memory.extraction.replaced_notes import (
     RejectedCandidate,
     find_contested,
@@ -34,7 +35,7 @@ from mcp_memory.extraction.replaced_notes import (
     title_now,
 )
 from mcp_memory.extraction.reversed_notes import find_reversed
-from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes, is_known_from
+from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
 from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.indexing.stated_texts import Contrary
 from mcp_memory.models import Filters, NoteId, NoteState, Outcome, Receipt, is_channel
