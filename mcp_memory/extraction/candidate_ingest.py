@@ -213,9 +213,8 @@ class CandidateIngest:
             return CandidateOutcome.KNOWN
         if receipt.outcome is Outcome.UNKNOWN:
             raise DeadlineExceeded("storing a candidate took too long", hint="the same call again does the rest")
-        outcome = CandidateOutcome.WAITING if waits else CandidateOutcome.ACTIVE
-        if receipt.outcome is Outcome.DUPLICATE:
-            outcome = CandidateOutcome.KNOWN
+        kept = CandidateOutcome.WAITING if waits else CandidateOutcome.ACTIVE
+        outcome = CandidateOutcome.KNOWN if receipt.outcome is Outcome.DUPLICATE else kept
         await self.record(note_id, outcome, captured)
         if await self._session_notes.replace_copy(receipt.path, near or (), captured):
             return CandidateOutcome.COPIED
