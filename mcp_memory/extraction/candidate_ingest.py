@@ -24,6 +24,7 @@ from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import read_new_entries, with_dates
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.note_copies import is_known_from
+from mcp_memory.extraction.refused_values import find_meant
 from mcp_memory.extraction.replaced_notes import (
     RejectedCandidate,
     find_contested,
@@ -34,7 +35,6 @@ from mcp_memory.extraction.replaced_notes import (
     states_new_value,
     title_now,
 )
-from mcp_memory.extraction.reversed_notes import find_reversed
 from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
 from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.indexing.stated_texts import Contrary
@@ -173,12 +173,10 @@ class CandidateIngest:
         """Store a candidate; return KNOWN if it isn't new, or perhaps only a task."""
         if await self.has(note_id, captured):
             return CandidateOutcome.KNOWN
-        taken_back, conflicts = (
-            candidate.replaces or (candidate.instead_of and id_of(candidate.instead_of, captured)),
-            self._core.indexing.conflicts,
-        )
+        taken_back = candidate.replaces or (candidate.instead_of and id_of(candidate.instead_of, captured))
+        conflicts = self._core.indexing.conflicts
         given = candidate, taken_back, captured.project, self._index, conflicts.texts
-        meant = await in_thread(find_reversed, *given, what="looking for what is taken back")
+        meant, candidate = await in_thread(find_meant, *given, what="looking for what is taken back")
         ends = meant[0] if len(meant) == 1 else None
         near = await self._nearest_unless_known(candidate, captured, rejected, proposed=True)
         if near is None and not meant:
@@ -188,14 +186,16 @@ class CandidateIngest:
         await self._session_notes.drop_proposal(taken_back, captured.session)
         contrary = meant or await in_thread(conflicts.contradicted_by, new, what="looking for contradictions")
         contested = [one.id for one, _ in meant] or find_contested(contrary, candidate)
-        is_sure = (candidate.outright and candidate.score >= SURE) or states_new_value(candidate, contrary)
-        if candidate.score < self._config.min_score and not contested:
+        is_outright = candidate.outright and candidate.score >= SURE
+        is_sure = is_outright or (not meant and states_new_value(candidate, contrary))
+        is_vague = not meant and candidate.reverses is not None and candidate.reverses.context is not None
+        if candidate.score < self._config.min_score and (is_vague or not contested):
             return CandidateOutcome.KNOWN
         must_wait = must_wait or not self._config.auto_accept or is_past(candidate, contrary, self._clock())
         is_named = ends is not None and ends[1].outright
         waits = must_wait or not (is_sure or (is_named and candidate.reverses and candidate.voice is Voice.SAID))
         is_bare = candidate.reverses is not None and not candidate.reverses.now
-        if ends and is_named and is_bare and not waits:
+        if ends and is_named and is_bare and not ends[1].after and not waits:
             await self._session_notes.retire((ends[0].path, None), captured, "taken back in a session")
             await self.record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN

@@ -102,17 +102,15 @@ def notes_made_of(captured: CapturedMessages, taken_back: TakenBack, index: Inde
 
 def states_new_value(candidate: Candidate, contrary: Sequence[Contrary]) -> bool:
     """Return whether the person plainly states, rather than asks or supposes, another value for something in memory."""
-    return not _has_doubt(candidate) and any(
-        why.after and _holds_for(candidate, stated, why) for stated, why in contrary
-    )
+    return not has_doubt(candidate) and any(why.after and holds_for(candidate, stated, why) for stated, why in contrary)
 
 
-def _has_doubt(candidate: Candidate) -> bool:
+def has_doubt(candidate: Candidate) -> bool:
     view = masked(candidate.said or candidate.statement)
     return has_cue(view, "hedge") or _DOUBTS.search(view) is not None
 
 
-def _holds_for(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
+def holds_for(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
     """Return whether the person states something, not about the past, nor for a place or time that the note doesn't
     name: `in the test fixture`."""
     view = masked(candidate.said or candidate.statement)
@@ -127,7 +125,7 @@ def _limits(clause: str, stated: StatedText) -> bool:
     return bool(words) and not content_words(words[0]) <= content_words(f"{stated.note.title} {stated.note.text}")
 
 
-def _is_plain(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
+def is_plain(candidate: Candidate, stated: StatedText, why: Contradiction) -> bool:
     """Return whether a statement about your own thing denies only the old value, on no condition. Up to the clause with
     the new value it says nothing that the note lacks; a reason or task may follow. Corrections and retractions within a
     session were examined there."""
@@ -166,10 +164,10 @@ def outright_replaced(contrary: Sequence[Contrary], candidate: Candidate) -> Con
     """Return the older statement that the candidate explicitly rejects; None if there are several, or if the older note
     says more than that."""
     found = [one for one in contrary if one[1].outright]
-    if len(found) != 1 or _has_doubt(candidate):
+    if len(found) != 1 or has_doubt(candidate):
         return None
     stated, why = found[0]
-    if not _holds_for(candidate, stated, why) or not _is_plain(candidate, stated, why):
+    if not holds_for(candidate, stated, why) or not is_plain(candidate, stated, why):
         return None
     is_outright = candidate.outright and candidate.score >= SURE
     if not _ends_with_value(candidate, stated, why) or not (is_outright or _gives_only_value(candidate, stated, why)):
@@ -191,9 +189,9 @@ def find_contested(contrary: Sequence[Contrary], candidate: Candidate) -> list[N
     doubt."""
     for stated, why in contrary:
         is_later = candidate.at is not None and stated.when is not None and stated.when > candidate.at
-        if is_later or stated.note.kind in NOT_REVERSED or not _holds_for(candidate, stated, why):
+        if is_later or stated.note.kind in NOT_REVERSED or not holds_for(candidate, stated, why):
             continue
-        if why.after and _is_plain(candidate, stated, why) and _gives_only_value(candidate, stated, why):
+        if why.after and is_plain(candidate, stated, why) and _gives_only_value(candidate, stated, why):
             return [stated.id]
     return []
 

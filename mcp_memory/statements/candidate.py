@@ -1,6 +1,7 @@
 """Defines a candidate: a statement worth remembering, in its original words."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -48,11 +49,12 @@ class Voice(StrEnum):
 class Reversal:
     """A reversal of an earlier statement. `named`: the words that name the statement, such as `deploy days`; empty for
     a mere mark such as `after all`. `now`: what is true instead, without the reason. `lifts`: the sentence that ends
-    a ban, such as `deploys are fine again`."""
+    a ban, such as `deploys are fine again`. `context`: what was said just before a statement that refuses a value."""
 
     named: str
     now: str
     lifts: str = ""
+    context: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)

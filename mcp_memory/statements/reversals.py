@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from mcp_memory.comparison.values import CLAUSE, tokens
 from mcp_memory.statements.candidate import Candidate, Reversal, StatementKind, Voice, make_title
+from mcp_memory.statements.corrections import find_refusal
 from mcp_memory.statements.cues import AGREEMENT, has_cue, is_limited, is_vetoed, patterns
 from mcp_memory.statements.self_contained import is_task
 from mcp_memory.statements.spoken import SpokenSentence
 from mcp_memory.statements.statement_rules import classify
-from mcp_memory.statements.user_sentences import UserSentence
+from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
 from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.sentences import as_sentence
 
@@ -23,11 +24,19 @@ LEAST_WORDS = 2
 
 def with_reversal(one: SpokenSentence, found: Candidate | None) -> Candidate | None:
     """Return the statement of a sentence with what it takes back of earlier sessions. A sentence that isn't a
-    candidate otherwise is stored only if it takes back a note."""
-    reverses = find_reversal(one.sentence) if one.is_typed else None
-    if reverses is None or (found and (found.instead_of or found.voice is not Voice.SAID)):
+    candidate otherwise is stored only if it takes back a note. A question, a doubt, a joke or an exception takes back
+    nothing."""
+    sentence, view = one.sentence, one.sentence.view
+    is_unsure = is_vetoed(sentence) or has_cue(view, "hedge") or patterns(AGREEMENT)["except_now"].search(view)
+    if not one.is_typed or is_unsure or (found and (found.instead_of or found.voice is not Voice.SAID)):
         return found
-    said, now = one.sentence.text, reverses.now
+    reverses = find_reversal(sentence)
+    if refuses_value(sentence):
+        before = one.said[one.place - 1].text if one.place else one.assistant
+        reverses = replace(reverses or Reversal("", ""), context=[said.text for said in assistant_sentences(before)])
+    if reverses is None:
+        return found
+    said, now = sentence.text, reverses.now
     if found and reverses.named and not has_cue(now.lower(), "norm"):
         found = replace(found, outright=False) if now else None
     made = found or Candidate.from_message(
@@ -44,11 +53,18 @@ def with_reversal(one: SpokenSentence, found: Candidate | None) -> Candidate | N
     return replace(made, reverses=reverses)
 
 
+def refuses_value(sentence: UserSentence) -> bool:
+    """Return whether a person refuses a value: `400 ms, not 150`, `Marketing changed its mind, 15 minutes`."""
+    view, refusal = sentence.view, find_refusal(sentence.text)
+    if refusal is None or is_limited(view) or not re.search(r"\d", view):
+        return False
+    is_own = refusal.old is not None and not has_cue(view, "reported")
+    return is_own or patterns(AGREEMENT)["changed_mind"].search(view) is not None
+
+
 def find_reversal(sentence: UserSentence) -> Reversal | None:
-    """Return what a sentence takes back; None for a question, a doubt, a joke, an exception, or another's words."""
+    """Return what a sentence takes back; None for another's words."""
     view, text, found = sentence.view, sentence.text, patterns(AGREEMENT)
-    if is_vetoed(sentence) or has_cue(view, "hedge") or found["except_now"].search(view):
-        return None
     if name := found["names_reversed"].search(view):
         named, *after = CLAUSE.split(view[name.end() :], maxsplit=1)
         before = view[: name.start()]

@@ -65,10 +65,10 @@ def test_a_scope_said_after_a_rule_widens_it(words: str):
 
 
 @pytest.mark.parametrize(("before", "words", "end"), [
-    ("A ferry leg takes 30 minutes.", "wait, 45, there is a queue", "takes 45 minutes (first: 30)."),
+    ("A ferry leg takes 30 minutes.", "wait, 45, there is a queue", "takes 45 minutes (first: 30 minutes)."),
     ("Olthoff bekommt 3000 Vorschuss.", "ach nee, 2500, das war Bruns", "bekommt 2500 Vorschuss (first: 3000)."),
-    ("La livraison prend 30 minutes.", "non, attends, 45, il y a la file", "prend 45 minutes (first: 30)."),
-    ("La entrega tarda 30 minutos.", "espera, 45, hay cola", "tarda 45 minutos (first: 30)."),
+    ("La livraison prend 30 minutes.", "non, attends, 45, il y a la file", "prend 45 minutes (first: 30 minutes)."),
+    ("La entrega tarda 30 minutos.", "espera, 45, hay cola", "tarda 45 minutos (first: 30 minutos)."),
 ])  # fmt: skip
 def test_a_bare_value_after_a_word_of_correction_corrects(before: str, words: str, end: str):
     (sentence,) = user_sentences(words)
