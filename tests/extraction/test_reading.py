@@ -559,6 +559,14 @@ SPOKEN = {
         "150. no water check for now", "The radius is 150, with no water check for now."),
     "le cron des nouveautés, mets-le à 6h15": (
         "le cron des nouveautés, mets-le à 6h15", "Le cron des nouveautés tourne à 6h15."),
+    "Ada sagt Bescheid, der Export startet um halb zehn": (
+        "der Export startet um halb zehn", "Der Export startet um 9.30 Uhr."),
+    "Nightly reports leave at 9:30pm, all two of them.": (
+        "Nightly reports leave at 9:30pm, all two of them", "The 2 nightly reports leave at 21:30."),
+    "l'export, lance-le à neuf heures et demie": (
+        "l'export, lance-le à neuf heures et demie", "L'export part à 9h30."),
+    "el informe, mándalo a las nueve y media": (
+        "el informe, mándalo a las nueve y media", "El informe sale a las 9.30 h."),
     "Pour les composants, `<script setup lang=\"ts\">` partout, et jamais d'Options API.": (
         "Pour les composants, `<script setup lang=\"ts\">` partout, et jamais d'Options API",
         "Composants : `<script setup lang=\"ts\">` partout, jamais d'Options API."),
@@ -605,6 +613,20 @@ async def test_an_agreement_may_have_a_condition(sessions: Sessions, agreed: str
         async with sessions.engine(**model.sections) as engine:
             await finish(sessions, engine, talk)
             assert [one.state for one in records(engine) if one.title == text] == [state]
+
+
+async def test_a_fuller_text_replaces_a_bare_sentence_at_once(sessions: Sessions):
+    talk = line(1, 'The reminder mail. Subject: "Your books are waiting". Never threaten anybody with fees.')
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            file = await sessions.capture(engine, talk + line(2, "ok", role="assistant"))
+            (bare,) = made(engine)
+            text = 'Reminder mail: subject "Your books are waiting", never threaten with fees.'
+            quotes = ['Subject: "Your books are waiting"', "Never threaten anybody with fees"]
+            model.say({**PARCELS, "do": "replace", "of": bare.id[-6:], "text": text, "quote": quotes})
+            await engine.perform("emptied", {"session": "claude-code/s-1", "transcript": file})
+            await engine.run_job("reading")
+            assert [one.title for one in made(engine)] == [text]
 
 
 async def test_the_agents_quotation_may_stand_first(sessions: Sessions):

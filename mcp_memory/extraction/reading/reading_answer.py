@@ -12,16 +12,18 @@ from typing import Any, cast
 from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.extraction.reading.evidence import MOST_QUOTES, WORDS, Quotations, SessionWords, plain
+from mcp_memory.extraction.reading.figures import numbers, spoken_numbers
 from mcp_memory.extraction.reading.reading_prompt import ID_CHARS, ReadingPrompt, ShownNote
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.conversation.own_words import lowered, masked
+from mcp_memory.text.conversation.relayed_words import relays
 from mcp_memory.text.dates import MONTHS
 from mcp_memory.text.dates.due import WEEKDAYS, in_english
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.denials import DENIES, INSTEAD, denies
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import statement_of
-from mcp_memory.text.language.terms import content_words, coverage, terms
+from mcp_memory.text.language.terms import REPEATED, content_words, coverage, terms
 from mcp_memory.text.language.word_lists import language_of
 from mcp_memory.text.markdown.inline_text import is_harmless
 from mcp_memory.text.parsed_values import list_at, text_at
@@ -54,7 +56,6 @@ _IN_PARENTHESES = re.compile(r"\([^()]*\)")
 """Matches what held before, as the instructions ask for it."""
 _PER = re.compile(r"(?<=\d )[a-z]+/[a-z]+\b")
 """Matches a unit, such as `requests/min`."""
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WRITTEN_DATE = re.compile(
     r"\d{4}-\d\d-\d\d|(?:(?<![\d.,:])\d{1,2}(?:st|nd|rd|th)?\.? ?(?:to|until|and|-|–|al|au|bis|und|y|et) ?)?"
     rf"(?:(?<![\d.,:])\d{{1,2}}(?:st|nd|rd|th)?\.? (?:(?:of|de) )?)?\b(?:{'|'.join(MONTHS)})\b\.?"
@@ -103,7 +104,7 @@ class ReadStatement:
     def refines(self, older: ShownNote) -> bool:
         """Return whether this gives no other day, value or denial than an older note, though perhaps more."""
         before, now = statement_of(older.text), _IN_PARENTHESES.sub(" ", self.text)
-        has_values = _numbers(before) <= _numbers(now) and denies(masked(before)) == denies(masked(now))
+        has_values = numbers(before) <= numbers(now) and denies(masked(before)) == denies(masked(now))
         return has_values and not self.due and not Comparison(NoteText(before), NoteText(now)).other_value
 
 
@@ -148,7 +149,7 @@ class _Support:
         self._names = "\n".join([self._words.said, asked.about, *(note.text for note in asked.notes)])
         years = {message.turn.at.year for message in asked.messages if message.turn.at}
         self._given = {str(year + more) for year in years for more in range(-2, 4)}
-        self._given |= _numbers(" ".join([asked.about.rpartition(", ")[2], *asked.projects]))
+        self._given |= numbers(" ".join([asked.about.rpartition(", ")[2], *asked.projects]))
 
     def statement(self, item: Mapping[str, Any]) -> ReadStatement | None:
         """Return an item as a statement, a proposal if it isn't certain; None if it has no support."""
@@ -172,7 +173,7 @@ class _Support:
             until, due = (_day(item, name, said_at.date() if said_at else None) for name in ("until", "due"))
             doubts = {
                 "the reader isn't sure": verdict is not Verdict.PROPOSE,
-                "perhaps a question, or somebody else's words": evidence.is_certain,
+                "perhaps a question, or somebody else's words": evidence.is_certain or _is_fuller(evidence, of),
                 "the duty has no day": kind is not StatementKind.COMMITMENT or due is not None,
                 "the quoted words perhaps deny it": _agree(text, evidence, of),
                 "it says more than the quoted words": is_said,
@@ -214,17 +215,17 @@ class _Support:
             return None
         around = "\n".join([*(message.turn.text for message in evidence.messages), before])
         figures = _figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
-        is_about_it = is_about_it and figures <= _numbers(around) | self._given
+        is_about_it = is_about_it and figures <= spoken_numbers(around) | self._given
         return is_about_it and self._has(text, f"{names}\n{around}", said, FactKind.NAME)
 
-    def _has(self, text: str, names: str, numbers: str, also: FactKind = FactKind.IDENTIFIER) -> bool:
+    def _has(self, text: str, names: str, said: str, also: FactKind = FactKind.IDENTIFIER) -> bool:
         """Return whether texts have the identifiers, or also the names, and the numbers of a statement. In German, any
         noun looks like a name."""
         kinds = {FactKind.IDENTIFIER} if language_of(terms(text)) == "de" else {FactKind.IDENTIFIER, also}
         found = [fact.key for fact in facts(_PER.sub(" ", text)) if fact.kind in kinds and not fact.key[0].isdigit()]
         unsaid = [name for name in found if plain(name) not in plain(names)]
         are_dates = all(map(_WRITTEN_DATE.fullmatch, map(in_english, unsaid)))
-        return are_dates and _figures(text) <= _numbers(numbers) | self._given
+        return are_dates and _figures(text) <= spoken_numbers(said) | self._given
 
 
 def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
@@ -255,6 +256,15 @@ def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
     return True
 
 
+def _is_fuller(evidence: Quotations, of: ShownNote | None) -> bool:
+    """Return whether words that the person typed, perhaps in quotation marks, have all that a stored note of the
+    session says."""
+    if of is None or of.waits or not of.is_made_here:
+        return False
+    is_typed = not any(line.endswith("?") or relays(lowered(line)) for line in evidence.around.split("\n"))
+    return is_typed and coverage(content_words(of.text), content_words(evidence.text)) >= REPEATED
+
+
 def _chooses(text: str, quoted: Sequence[str]) -> bool:
     """Return whether each denial begins a clause after a choice, `scrublet, not scDblFinder`, and names things from the
     quotations."""
@@ -266,14 +276,7 @@ def _chooses(text: str, quoted: Sequence[str]) -> bool:
 
 def _figures(text: str) -> set[str]:
     """Return the numbers of a statement, except in written dates."""
-    return _numbers(_WRITTEN_DATE.sub(" ", in_english(text)))
-
-
-def _numbers(text: str) -> set[str]:
-    """Return the numbers of a text; `16:00` and `16`, `04:30` and `4:30`, and `9h30` and `9:30` are the same."""
-    read = "\n".join([text, *map(in_english, text.splitlines())])
-    found = {number.replace(",", "").replace(".", ":") for number in _NUMBER.findall(read)}
-    return {number.removesuffix(":00").lstrip("0") or "0" for number in found}
+    return numbers(_WRITTEN_DATE.sub(" ", in_english(text)))
 
 
 def _day(item: Mapping[str, Any], name: str, said: date | None) -> date | None:
