@@ -17,8 +17,6 @@ class CaptureConfig:
     """Section `[capture]`."""
 
     enabled: bool = True
-    tool_output: bool = False
-    """Whether captured pages include tool output."""
     keep_days: int = 90
     keep_bytes: int = 200_000_000
     folders: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -84,15 +84,12 @@ class CaptureService:
         self.paths = TranscriptPaths({**config.folders, CHAT: str(state / CHATS)})
         self.store = TranscriptStore(state / TRANSCRIPTS, config.keep_days, config.keep_bytes)
         self.checkpoints = Checkpoints(state / "checkpoints")
-        self._config = config
         self._zone = zone
         self._clock = clock
         self._written = written
         self.listeners: list[Hear] = []
         self.project_of = project_of
-        self._build = partial(
-            build_step, zone=zone, tool_output=config.tool_output, project_of=project_of, begin_of=self.store.begin_of
-        )
+        self._build = partial(build_step, zone=zone, project_of=project_of, begin_of=self.store.begin_of)
         self._one_at_a_time = anyio.Lock()
         self._threads = anyio.CapacityLimiter(MOST_THREADS)
         self._unheard: dict[TranscriptPath, int] = {}
@@ -214,9 +211,8 @@ class CaptureService:
     def _read_again(self, path: TranscriptPath, checkpoint: Checkpoint) -> Sequence[TranscriptMessage]:
         """Read the messages that were kept up to a checkpoint."""
         before = read_session(
-            self.paths, path, self._zone, self.project_of,
-            until=checkpoint.offset, tool_output=self._config.tool_output, withdrawn=checkpoint.withdrawn,
-        )  # fmt: skip
+            self.paths, path, self._zone, self.project_of, until=checkpoint.offset, withdrawn=checkpoint.withdrawn
+        )
         return before.messages
 
     async def _take_back_in_copies(self, path: TranscriptPath, step: CaptureStep) -> None:

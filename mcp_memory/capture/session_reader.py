@@ -81,7 +81,6 @@ def read_session(
     project_of: Callable[[str], str | None],
     *,
     until: int = ON_AND_ON,
-    tool_output: bool = False,
     withdrawn: TakenBack = NOTHING,
 ) -> CapturedMessages:
     """Return the messages before the offset `until` as a capture would pass them on. `project_of`: the project of a
@@ -93,7 +92,7 @@ def read_session(
         lines = tuple(line for line in new.batch.lines if line.offset < until)
         step = build_step(
             path, replace(new, batch=replace(new.batch, lines=lines)), checkpoint, frozenset(), zone=zone, now=now,
-            tool_output=tool_output, project_of=project_of, earlier=messages.copy,
+            project_of=project_of, earlier=messages.copy,
         )  # fmt: skip
         messages = [message for message in messages if message.offset not in step.taken_back]
         messages += [message for message in step.messages if message.offset not in withdrawn]

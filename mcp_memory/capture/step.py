@@ -70,7 +70,6 @@ def build_step(
     *,
     zone: tzinfo,
     now: datetime,
-    tool_output: bool,
     project_of: Callable[[str], str | None],
     silences: Sequence[Sequence[str]] = (),
     earlier: Callable[[], Iterable[TranscriptMessage]] = tuple,
@@ -86,7 +85,7 @@ def build_step(
         checkpoint = replace(checkpoint, context=context, restarts=checkpoint.restarts + 1)
     context = deepcopy(checkpoint.context)
     context.session = context.session or path.session
-    read = _Reading(path.client, context, seen, zone, tool_output)
+    read = _Reading(path.client, context, seen, zone)
     spoken = [message for line in batch.lines for message in read.messages(line)]
     audible = silent_from(spoken, silences)
     silent_at = spoken[audible].offset if audible < len(spoken) else None
@@ -113,12 +112,12 @@ def build_step(
 
     said: Iterable[TranscriptMessage | SpokenTurn] = spoken
     if taken_back:
-        shown = partial(_of_thread, messages=earlier, tool_output=tool_output)
+        shown = partial(_of_thread, messages=earlier)
         changed = take_out(taken_back, threads, origin_of, begin_of, shown)
         held = [turn for segment in threads.values() for turn in segment.turns]
         said = [*(earlier() if changed.full else held), *spoken]
         removed, pages, threads = changed.removed, changed.pages, changed.threads
-    for thread, turns in _by_thread(messages, tool_output=tool_output).items():
+    for thread, turns in _by_thread(messages).items():
         segments = threads.get(thread, SessionSegment()).extend(turns)
         origin = origin_of(thread)
         for segment in segments:
@@ -175,7 +174,6 @@ class _Reading:
     context: ReaderContext
     seen: Collection[bytes]
     zone: tzinfo
-    tool_output: bool
     digests: list[bytes] = field(default_factory=list[bytes])
     secrets: int = 0
     unreadable: int = 0
@@ -194,7 +192,7 @@ class _Reading:
             message,
             arguments={name: redact(text).text[:MOST_ARGUMENT_CHARS] for name, text in message.arguments.items()},
         )
-        if message.role is Role.TOOL and not message.failed and not self.tool_output:
+        if message.role is Role.TOOL and not message.failed:
             # Most of a transcript is tool output; replacing it saves looking for secrets in it.
             return replace(message, turn=replace(turn, text=WENT_WELL, at=at))
         most = MOST_TOOL_CHARS if message.role is Role.TOOL else MOST_TEXT_CHARS
@@ -216,16 +214,14 @@ class _Reading:
         return True
 
 
-def _of_thread(
-    thread: str, messages: Callable[[], Iterable[TranscriptMessage]], *, tool_output: bool
-) -> list[TranscriptMessage]:
-    is_kept = [one for one in messages() if tool_output or one.role is not Role.TOOL]
-    return [one for one in is_kept if (one.turn.session or "") == thread]
+def _of_thread(thread: str, messages: Callable[[], Iterable[TranscriptMessage]]) -> list[TranscriptMessage]:
+    spoken = [one for one in messages() if one.role is not Role.TOOL]
+    return [one for one in spoken if (one.turn.session or "") == thread]
 
 
-def _by_thread(messages: Sequence[TranscriptMessage], *, tool_output: bool) -> dict[str, list[SpokenTurn]]:
+def _by_thread(messages: Sequence[TranscriptMessage]) -> dict[str, list[SpokenTurn]]:
     found: dict[str, list[SpokenTurn]] = {}
     for message in messages:
-        if tool_output or message.role is not Role.TOOL:
+        if message.role is not Role.TOOL:
             found.setdefault(message.turn.session or "", []).append(SpokenTurn(message.turn, message.offset))
     return found

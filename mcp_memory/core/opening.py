@@ -35,7 +35,6 @@ from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.briefing_log import MOST_BYTES as BRIEFING_BYTES
 from mcp_memory.recall.briefing_log import BriefingLog
-from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.moments.action_advice import ActionAdvisor
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
@@ -136,10 +135,9 @@ def _recall_ports(
     log = BriefingLog(lines, keep_words, uses)
     lines = JsonLines(config.state / "told.jsonl", synced=False, most_bytes=TOLD_BYTES)
     withdrawals = Withdrawals(index, vault.changes, config.recall.private_marks, lines, clock)
-    updates, seen = CrossSessionUpdates(vault.changes), SeenPassages(config.state / "given")
     briefer = Briefer(
-        answerer, index, search.model, seen, updates, config.recall, filters, indexing.freshness, log, withdrawals,
-        off_record, OwnWords(transcripts, clock), ShownNotes(uses),
+        answerer, index, search.model, SeenPassages(config.state / "given"), config.recall, filters, indexing.freshness,
+        log, withdrawals, off_record, OwnWords(transcripts, clock), ShownNotes(uses),
     )  # fmt: skip
     advisor = ActionAdvisor(briefer, indexing.conflicts)
     return RecallPorts(answerer, briefer, advisor, withdrawals, log, uses)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_memory.errors import Busy, GitUnavailable, McpMemoryError
-from mcp_memory.git.repository import Repository, files_at
+from mcp_memory.git.repository import Repository, committed_files
 
 _UNTRACKED = "??"
 
@@ -49,7 +49,7 @@ def find_changes(repository: Repository, paths: Sequence[str]) -> FoundChanges:
         if _is_staged_differently(status[path])
     }
     ours = [path for path in changed if path not in waiting]
-    committed = files_at(repository, "HEAD", ours) if ours and repository.head() else {}
+    committed = committed_files(repository, ours) if ours and repository.head() else {}
     changes = [FileChange(path, committed.get(path), _read(repository, path)) for path in ours]
     return FoundChanges(changes, {path for path in ours if status[path] == _UNTRACKED}, waiting)
 

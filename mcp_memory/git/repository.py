@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, time
 
-from mcp_memory.errors import Busy, GitUnavailable, InvalidInput, NotFound
+from mcp_memory.errors import Busy, GitUnavailable, NotFound
 from mcp_memory.models import Etag, etag_of
 from mcp_memory.runtime.git_command import Git
 
@@ -148,16 +148,10 @@ def find_version(repository: Repository, path: str, etag: Etag) -> bytes | None:
     return next((data for data in found.values() if etag_of(data) == etag), None)
 
 
-def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
-    """Return the bytes of those files that a commit contains. Raises InvalidInput, NotFound for an unknown commit,
-    GitUnavailable."""
-    if commit.startswith("-") or not commit.isprintable() or not commit:
-        raise InvalidInput(f"{commit!r} names no commit", hint="git log lists them")
-    out = repository.git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", accepted=(0, 1, 128))
-    if not out:
-        raise NotFound(f"no commit {commit[:100]}", hint="git log lists them")
+def committed_files(repository: Repository, paths: Sequence[str]) -> dict[str, bytes]:
+    """Return the bytes of those files that the checked-out commit contains. Raises GitUnavailable."""
     inside = [os.fsdecode(repository.to_git_path(path)) for path in paths]
-    listed = repository.git.run("ls-tree", "-r", "-z", out.decode().strip(), "--", *inside)
+    listed = repository.git.run("ls-tree", "-r", "-z", "HEAD", "--", *inside)
     oids: dict[str, str] = {}
     for line in listed.split(b"\0"):
         meta, _, path = line.partition(b"\t")

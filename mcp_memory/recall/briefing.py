@@ -1,8 +1,7 @@
 """Prepare what an agent gets without asking, at the start of a session and with each prompt. A session gets each
-passage once until its context is emptied, and one notice if another session wrote the passage since. The same notes
-give the same text, so that a model's prompt cache works: the text has no time of day, and mentions freshness only for
-stale notes. This module is over 300 lines because a session's start, its prompts, its sub-agents and what is due share
-the parts of one class."""
+passage once until its context is emptied. The same notes give the same text, so that a model's prompt cache works: the
+text has no time of day, and mentions freshness only for stale notes. This module is over 300 lines because a session's
+start, its prompts, its sub-agents and what is due share the parts of one class."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,6 @@ from mcp_memory.recall.answer import RecallAnswerer, RecalledText
 from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import with_notice
-from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
 from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.recall.moments.left_off import where_left_off
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
@@ -80,7 +78,6 @@ class Briefer:
     index: Index
     model: EmbedderLifecycle
     seen: SeenPassages
-    updates: CrossSessionUpdates
     config: RecallConfig
     filters: Callable[..., Filters]
     freshness: Freshness
@@ -101,7 +98,6 @@ class Briefer:
         self.model.preload()
         with _within(deadline_s):
             await _look(self.seen.reset, session, what="forgetting what was shown")
-            self.updates.begin(session)
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
             wanted = replace(wanted, project=wanted.project or NO_PROJECT)
@@ -174,12 +170,11 @@ class Briefer:
             stale = self.freshness.describe_lag()
             asked = None if subagent else question_about_due(prompt)
             due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD, asked)
-            update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self.updates.unseen_by(session) else 0
             wanted = replace(self.filters(kinds=phase.kinds, project=project), private=self.config.private_marks)
             recalled = await self.answerer.question(
                 prompt,
                 replace(wanted, kinds_out=frozenset({COMMITMENT})) if asked else wanted,
-                phase.budget_tokens - update_tokens,
+                phase.budget_tokens,
                 phase,
                 [stale] if stale else [],
                 lambda passage: passage.note.path in ordered_paths or is_known(passage),
@@ -189,8 +184,6 @@ class Briefer:
                 self.log.uses.unanswered.add(may_be_kept, wanted.project)
             recalled = await self._with_pointers(session, recalled, phase.budget_tokens)
             room = recalled.frame.room(phase.budget_tokens)
-            if line := self.updates.line(session, recalled.passages):
-                recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             shown = (*recalled.passages, *recalled.unsure)
             notes = dict.fromkeys([*(passage.shown_id for passage in shown), *of_due])
@@ -198,7 +191,6 @@ class Briefer:
             briefing = await self._briefing(
                 session, wanted.project, recalled, lasts, notes, may_be_kept, "prompt", pointed
             )
-            self.updates.mark_seen(session, lasts)
             if not withdrawn or subagent:
                 return briefing
             gone = await _look(self.withdrawals.describe, session, what="comparing what was told")

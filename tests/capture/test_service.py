@@ -70,13 +70,6 @@ async def test_a_real_session_becomes_leaves(desk: Desk):
     assert "No such file" in "".join(desk.texts())
 
 
-async def test_what_tools_gave_back_where_that_is_wanted(desk: Desk):
-    desk.config = replace(desk.config, tool_output=True)
-    desk.file().write_bytes(line(1, "Look.") + use(2, "t1", "Read") + result(3, "t1", "the ferry leaves at nine"))
-    await desk.take(desk.file())
-    assert "- Read (09:00): the ferry leaves at nine" in desk.said()
-
-
 async def test_a_worktree_that_is_gone_was_its_repositorys(desk: Desk):
     worktree, inside = desk.root / "mill-fix", desk.root / "mill" / ".git" / "worktrees" / "fix"
     inside.mkdir(parents=True)
@@ -189,7 +182,6 @@ async def test_no_secret_is_ever_on_disk(desk: Desk):
             file.write(line(3 * number, said) + use(3 * number + 1, f"t{number}", "Bash"))
             file.write(result(3 * number + 2, f"t{number}", text) + line(3 * number + 2, text, role="assistant"))
         await desk.take(desk.file())
-    desk.config = replace(desk.config, tool_output=True)
     shutil.copy(desk.file(), desk.file("other/s-2.jsonl"))
     await desk.take(desk.file("other/s-2.jsonl"))
     kept = desk.bytes_on_disk().decode("utf-8", "replace") + "\n".join(desk.texts())

@@ -26,7 +26,7 @@ def infested(served: Place) -> Place:
 
 COMMANDS = [
     ("search", "heron"),
-    ("search", "--explain", "-n", "50", "heron"),
+    ("search", "-n", "50", "heron"),
     ("search", "--json", "-n", "50", "heron"),
     ("recall", "heron"),
     ("recall", "--path", "evil.md"),

@@ -1,4 +1,4 @@
-"""Two sessions at work at once, over HTTP and with the hook program: each is told what the other has stored."""
+"""Two sessions at work at once, over HTTP and with the hook program: each gets what the other has stored, once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
 from tests.hooks.client import Session
 
-NEW = "New since this session began"
 TIDE = "The tide mill at Bohus runs from the ebb at four."
 QUESTION = "when does the tide mill at Bohus run"
 
@@ -21,16 +20,12 @@ def test_two_sessions_of_two_clients(served: Place):
         stored = codex.tool("memory_append", {"content": TIDE, "kind": "fact", "session": "b2"})["structuredContent"]
     assert mine.prompt("write a haiku about steam") == ""
     said = mine.prompt(QUESTION)
-    day = said.partition(f'{NEW}: "{TIDE}" (')[2].partition(", by codex, session b2).")[0]
-    assert len(day) == len("2026-11-22") and TIDE in said
+    assert said.count(TIDE) == 1
     assert mine.prompt(QUESTION) == ""
     assert theirs.prompt(QUESTION) == "", "it has written that itself"
     with Wire(running, client="claude-code") as claude:
         claude.tool("memory_forget", {"id": stored["id"]})
         better = "The tide mill at Bohus runs from the ebb at five."
         claude.tool("memory_append", {"content": better, "kind": "preference", "session": "a1"})
-    said = theirs.prompt(QUESTION)
-    assert f'{NEW}: "{better}"' in said and "by claude-code, session a1" in said
-    late = Session(served, "c3", "openclaw")
-    said = late.start()
-    assert better in said and NEW not in said, "that was there when it began"
+    assert better in theirs.prompt(QUESTION)
+    assert better in Session(served, "c3", "openclaw").start()

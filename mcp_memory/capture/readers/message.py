@@ -129,8 +129,7 @@ _OURS = (*TOOLS, "memory_get")
 """Clients put different things before these names."""
 
 WENT_WELL = "ok"
-"""The output of a tool call that succeeded silently. In captures it replaces the output of every call, unless tool
-output is kept."""
+"""The output of a tool call that succeeded silently. In captures it replaces that of every call that succeeded."""
 
 _ASKS_THE_PERSON = re.compile(r"ask_?(?:user|followup|question)|request_?user_?input", re.IGNORECASE)
 _ANSWER = re.compile(

@@ -1,7 +1,7 @@
 """Commands that find, read and store notes: search, recall, append."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -18,20 +18,15 @@ from mcp_memory.cli.console import (
     say,
     say_all,
     short_id,
-    table,
     tools_to_commands,
     wrap,
 )
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
-from mcp_memory.text.escape_invisible import QUOTED, visible
+from mcp_memory.text.escape_invisible import QUOTED
 
 _project = note_options.project("This project's notes and those without one")
 _until = note_options.until("As of this date: notes that were active then, even if replaced since")
-
-_RETRIEVERS = ("lexical", "section", "dense")
-_COLUMNS = ("", "words", "section", "vectors", "boosts", "sum", "score", "words of the question")
-_LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; good neighbors raise a passage further."
 
 
 @click.command(cls=TextCommand)
@@ -44,7 +39,6 @@ _LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; g
 @click.option("--path", help="Only this folder or file.")
 @flag("--archived", "include_archived", help="Include archived, superseded and expired notes.")
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
-@flag("--explain", help="Print a table that explains each hit's rank.")
 @_project
 @command_options
 def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
@@ -63,18 +57,10 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
         _print_hit(hit)
     if not answer["hits"]:
         say(tools_to_commands(answer.get("note") or "nothing found"))
-    elif filters["explain"]:
-        for line in _explain(answer["hits"]):
-            say(line)
-    for passage in answer.get("left_out", ()):
-        where = f"{passage['path']}:{passage['start_line']}"
-        say(f"excluded by {', '.join(passage['filters'])}: {where}  {passage['title']}")
-    if not answer["hits"]:
         return
     if answer.get("note"):
         print_status(f"note: {answer['note']}")
-    signs = ", ".join(f"{name} {value:.2f}" for name, value in answer.get("signs", {}).items())
-    say(f"confidence {answer['confidence']:.2f}{f' ({signs})' if signs else ''}")
+    say(f"confidence {answer['confidence']:.2f}")
 
 
 @click.command(cls=TextCommand)
@@ -176,28 +162,3 @@ def _print_hit(hit: Facts) -> None:
     head, *more = wrap(whole)
     say_all([Heading(fit(score, place, ending)), *wrap(about, "  ")] if more else [Heading(head)])
     say_all([*wrap(snippet, QUOTED), ""])
-
-
-def _explain(hits: Sequence[Facts]) -> Iterator[str]:
-    """Yield a table with one line for each hit, in their order."""
-    rows = [_COLUMNS, *(_explain_hit(number, hit) for number, hit in enumerate(hits, 1))]
-    yield from table(rows, len(_COLUMNS) - 1)
-    yield _LEGEND
-
-
-def _explain_hit(number: int, hit: Facts) -> tuple[str, ...]:
-    why = hit["explain"]
-    boosts = " ".join(f"{name} {value:+.2f}" for name, value in why["boosts"].items())
-    total = why["fused"] + sum(why["boosts"].values())
-    ranks = (
-        f"#{why['ranks'][name]} {why['scores'][name]:.2f} {why['parts'][name]:+.2f}" if name in why["ranks"] else "-"
-        for name in _RETRIEVERS
-    )
-    return (
-        str(number),
-        *ranks,
-        visible(boosts),
-        f"{total:.2f}",
-        f"{hit['score']:.2f}",
-        visible(", ".join(why["terms"])),
-    )

@@ -53,8 +53,8 @@ def capture(cli: CommandContext, file: str | None, everything: bool, client: str
     """Make agents' past sessions searchable, as the daemon does automatically for sessions with hooks.
 
     Each transcript is read from where the last capture ended. Secrets are removed before anything is written, and tool
-    output is skipped (capture.tool_output). To search the sessions, pass --path @transcripts. Only files in the
-    clients' own folders are read ([capture.folders]).
+    output is skipped. To search the sessions, pass --path @transcripts. Only files in the clients' own folders are read
+    ([capture.folders]).
 
     \b
     mcp-memory sessions capture --all --dry-run

@@ -13,7 +13,6 @@ from mcp_memory.errors import StorageFailed
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render
-from mcp_memory.recall.cross_session_updates import is_by
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.lru_cache import LruCache
@@ -119,7 +118,7 @@ class Withdrawals:
         return self._told
 
     def _line(self, session: str, note: NoteId, told: _Told, change: NoteChange) -> str:
-        if change.client and is_by(change, session):
+        if change.client and _is_by(change, session):
             return ""
         short, kind = in_line(shortened(note) or change.path), change.kind
         if kind is ChangeKind.SUPERSEDED and (newer := next(self._now(NoteId(change.other or "")), None)):
@@ -164,3 +163,11 @@ def _name(passage: Passage | None, short: str = "") -> str:
         return short
     title = passage.chunk.headings[-1] if passage.chunk.entry and passage.chunk.headings else passage.note.title
     return f"{in_quotes(beginning(title))} ({short or in_line(shortened(passage.shown_id) or passage.note.path)})"
+
+
+def _is_by(change: NoteChange, session: str) -> bool:
+    """Return whether this session, `client/id`, may have made the change of a client. If the client made it without
+    naming a session, it may be this session."""
+    if change.session:
+        return session == f"{change.client}/{change.session}"
+    return session.startswith(f"{change.client}/")
