@@ -86,13 +86,20 @@ class PageWriter:
         """Return the title of a project's own topic, the project's name; empty for any other topic."""
         return project if folder.rpartition("/")[0] == self._vault.layout.in_home(TOPICS) else ""
 
+    def names_above(self, folder: NotePath, project: str) -> str:
+        """Return what a topic's title needn't repeat: its project, and the title of the topic that contains its
+        folder."""
+        parent = NotePath(f"{folder.rpartition('/')[0]}/{PAGE}")
+        pages = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=parent), 1)
+        return " ".join([project, *(page.title for page in pages if page.title != project)]).strip()
+
     def summarize(
-        self, sources: Sequence[SummarySource], depth: int, project: str, title: str, siblings: Collection[str]
+        self, sources: Sequence[SummarySource], depth: int, above: str, title: str, siblings: Collection[str]
     ) -> Summary:
         """Summarize the sources of a new page. `title` is the title if it is known; otherwise the page gets one that no
-        sibling folder is named after."""
-        summary = self._summarize(SummaryRequest(sources, 0, depth, hint=project), title)
-        return summary if title else replace(summary, title=self._distinct(summary.title, siblings, sources, project))
+        sibling folder is named after, and that doesn't repeat the names `above`."""
+        summary = self._summarize(SummaryRequest(sources, 0, depth, hint=above), title)
+        return summary if title else replace(summary, title=self._distinct(summary.title, siblings, sources, above))
 
     def write(
         self, folder: NotePath, summary: Summary, children: Sequence[PageChild], before: NoteFile | None = None,
@@ -121,6 +128,7 @@ class PageWriter:
         default those of the topic."""
         sources = self.read_sources(*topic.sources) if sources is None else sources
         before = self._vault.read(topic.page_path) if topic.page else None
+        above = self.names_above(topic.folder, topic.project)
         outgrown = _is_outgrown(topic, before, sources)
         project_title = self.project_title(topic.folder, topic.project)
         title = project_title
@@ -131,20 +139,20 @@ class PageWriter:
         if outgrown and not project_title:
             title = ""
         previous, changed = _previous_summary(topic, before, children)
-        request = SummaryRequest(sources, 0, topic.depth, previous=previous, changed=changed, hint=topic.project)
+        request = SummaryRequest(sources, 0, topic.depth, previous=previous, changed=changed, hint=above)
         summary = self._summarize(request, title)
         if outgrown and not title:
             beside = self._names_beside(topic)
-            summary = replace(summary, title=self._distinct(summary.title, beside, sources, topic.project))
+            summary = replace(summary, title=self._distinct(summary.title, beside, sources, above))
         return self.write(topic.folder, summary, children, before, is_titled=topic.state.titled)
 
     # -- below -------------------------------------------------------------------------------------------------
 
-    def _distinct(self, title: str, siblings: Collection[str], sources: Sequence[SummarySource], project: str) -> str:
+    def _distinct(self, title: str, siblings: Collection[str], sources: Sequence[SummarySource], above: str) -> str:
         """Extend the title by another shared subject of the notes if a sibling topic already has the title."""
         if short_slug(title) not in {name.partition("-")[2] for name in siblings}:
             return title
-        return short_title(f"{title}, {title_of(sources, self._common(sources), hint=f'{project} {title}')}")
+        return short_title(f"{title}, {title_of(sources, self._common(sources), hint=f'{above} {title}')}")
 
     def _names_beside(self, topic: Topic) -> set[str]:
         """Return the folder names of the sibling topics, also as their pages' current titles would name them."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, PrivateMarks
-from mcp_memory.text.language.subjects import subject_of
+from mcp_memory.text.language.subjects import lead_of, subjects_of
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.language.word_lists import function_words
 from mcp_memory.topics.config import TopicsConfig
@@ -154,7 +154,7 @@ class PlannerView:
         return [
             PlanNote(place, age_of(note)[0], note.project or "",
                      note.path.startswith(inside) and not may_move(note.path, note.id),
-                     subject_of(note.tags, note.project or ""), _words(note))
+                     subjects_of([*note.tags, *lead_of(note.title)], note.project or ""), _words(note))
             for place, note in places.items()
         ]  # fmt: skip
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
 from mcp_memory.summarizers.candidates import MOST_SENTENCES, READ_CHARS, Idf
@@ -65,7 +66,7 @@ def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint
     the first. Words of `hint` aren't repeated. A single source keeps its title."""
     if len(sources) < 2:
         return short_title("".join(source.title for source in sources))
-    if lead := _shared_lead(sources):
+    if lead := _shared_lead(sources, hint):
         return short_title(lead)
     if subject := shared_subject([subject_of(source.tags, hint) for source in sources]):
         return short_title(_spelled(subject, sources))
@@ -104,20 +105,30 @@ def _spelled(subject: str, sources: Sequence[SummarySource]) -> str:
     return spelling[:1].upper() + spelling[1:] if spelling.islower() else spelling
 
 
-def _shared_lead(sources: Sequence[SummarySource]) -> str:
-    """Return the words before a colon, or the first heading, of half of the sources; empty if they name nothing."""
+def _shared_lead(sources: Sequence[SummarySource], hint: str) -> str:
+    """Return the words before a colon, or the first heading, of half of the sources, without the parts that `hint`
+    says; empty if they name nothing."""
     spelled: defaultdict[Keys, Counter[str]] = defaultdict(Counter)
     for source in sources:
         if sum(bool(speaker_of(line)) for line in source.text.splitlines()) > 1:
             continue  # the source is a conversation
         first = source.text.lstrip().partition("\n")[0]
         heading = _HEADING.match(first)
-        for lead in {heading[1] if heading else "", *(_lead(line) for line in (source.title, first))} - {""}:
+        leads = {heading[1] if heading else "", *(_lead(line) for line in (source.title, first))}
+        for lead in {", ".join(parts) for each in leads for parts in accumulate(_new_parts(each, hint))}:
             spelled[tuple(fold(word) for word in words(lead))][lead] += 1
     most = max(spelled, key=lambda keys: (spelled[keys].total(), keys), default=())
     if not most or spelled[most].total() < max(2, len(sources) / 2) or all(word in LABELS for word in most):
         return ""
     return spelled[most].most_common(1)[0][0]
+
+
+def _new_parts(lead: str, hint: str) -> Iterator[tuple[str, ...]]:
+    """Yield the parts of a lead such as `Japan trip, food`, except those with only words of the hint."""
+    known = set(map(fold, words(hint)))
+    for part in lead.split(", "):
+        if not set(map(fold, words(part))) <= known:
+            yield (part[:1].upper() + part[1:],) if known else (part,)
 
 
 def _lead(line: str) -> str:

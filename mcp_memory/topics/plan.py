@@ -36,10 +36,14 @@ class PlanNote:
     project: str = ""
     is_fixed: bool = False
     """Whether the note is yours, so that it stays in place."""
-    subject: str = ""
-    """The subject named by its tags."""
+    subjects: tuple[str, ...] = ()
+    """The subjects named by its tags and title, broadest first."""
     words: frozenset[str] = frozenset()
     """The folded words of its title and tags."""
+
+    @property
+    def subject(self) -> str:
+        return next(iter(self.subjects), "")
 
     @property
     def folder(self) -> str:
@@ -71,30 +75,70 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
     joins them."""
     rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
     notes, vectors = [notes[row] for row in rows], vectors[rows]
-    near = topic_vectors(vectors, [note.project for note in notes], [note.subject for note in notes])
+    owned = _owned(notes, config)
+    within = [each.note for each in owned]
+    near = topic_vectors(vectors, [each.owner for each in owned], [note.subject for note in within])
     jobs: list[PlanJob] = []
-    for project, theirs in sorted(_by_project(notes).items()):
-        tree = _Tree.of(notes, near, theirs)
-        if project:
-            jobs += _project_filing(tree, config)
+    for owner, theirs in sorted(_by_owner(owned).items()):
+        tree = _Tree.of(within, near, theirs)
+        if owner:
+            jobs += _owner_filing(tree, config, by_name=owner.startswith(_SUBJECT))
         else:
             filed, _ = _filed_by_subject(tree, tree.fresh, sorted(tree.below), TOP, config)
             jobs += filed or _condensation(replace(tree, vectors=vectors), config)
     return jobs
 
 
-def _by_project(notes: Sequence[PlanNote]) -> dict[str, list[int]]:
-    """Return the rows of each project. Everything below a top-level topic belongs to its notes' project, or to no
-    project if there are several."""
-    tops = [note.folder.partition("/")[0] for note in notes]
-    projects: dict[str, set[str]] = defaultdict(set)
-    for note, top in zip(notes, tops, strict=True):
-        projects[top].add(note.project)
-    found: dict[str, list[int]] = defaultdict(list)
-    for row, top in enumerate(tops):
-        theirs = {notes[row].project} if top == FRESH else projects[top]
-        found[next(iter(theirs)) if len(theirs) == 1 else ""].append(row)
+_SUBJECT = "#"
+"""Begins the owner of a subject's notes, which no project's name does."""
+
+
+class _Owned(NamedTuple):
+    """A note, and the project or large subject whose single topic it belongs to; empty without any. A subject that owns
+    the note isn't among the note's subjects."""
+
+    note: PlanNote
+    owner: str
+
+
+def _owned(notes: Sequence[PlanNote], config: TopicsConfig) -> list[_Owned]:
+    """Return the notes with their owners. A subject owns its notes, as a project does, once it has more of them than
+    fit in a topic."""
+    named = Counter(_key(note.subject) for note in notes if not note.project)
+    large = {key for key, count in named.items() if key and count > config.max_leaves}
+    found: list[_Owned] = []
+    for note in notes:
+        key = _key(note.subject)
+        if note.project or key not in large:
+            found.append(_Owned(note, note.project))
+        else:
+            below = tuple(subject for subject in note.subjects if _key(subject) != key)
+            found.append(_Owned(replace(note, subjects=below), f"{_SUBJECT}{key}"))
     return found
+
+
+def _key(subject: str) -> str:
+    """Return the subject's words in a fixed order, so that spellings of a subject are equal."""
+    return " ".join(sorted(content_words(subject)))
+
+
+def _by_owner(owned: Sequence[_Owned]) -> dict[str, list[int]]:
+    """Return the rows of each owner. Everything below a top-level topic belongs to the owner of its notes, or to the
+    subject that most of them have; to none if there are several."""
+    tops = [each.note.folder.partition("/")[0] for each in owned]
+    owners: dict[str, Counter[str]] = defaultdict(Counter)
+    for each, top in zip(owned, tops, strict=True):
+        owners[top][each.owner] += 1
+    found: dict[str, list[int]] = defaultdict(list)
+    for row, (each, top) in enumerate(zip(owned, tops, strict=True)):
+        found[each.owner if top == FRESH else _most_owning(owners[top])].append(row)
+    return found
+
+
+def _most_owning(owners: Counter[str]) -> str:
+    owner, count = owners.most_common(1)[0]
+    has_projects = any(other and not other.startswith(_SUBJECT) for other in owners)
+    return owner if len(owners) == 1 or (not has_projects and 2 * count > owners.total()) else ""
 
 
 @dataclass(frozen=True)
@@ -154,10 +198,16 @@ class _Tree:
 
 
 def _filed_by_subject(
-    tree: _Tree, ready: Sequence[int], topics: Iterable[str], parent: str, config: TopicsConfig
+    tree: _Tree,
+    ready: Sequence[int],
+    topics: Iterable[str],
+    parent: str,
+    config: TopicsConfig,
+    *,
+    by_name: bool = False,
 ) -> tuple[list[PlanJob], list[int]]:
     """Plan jobs in which `ready` notes join some of the `topics` or make new topics below `parent`; also return the
-    remaining notes."""
+    remaining notes. With `by_name`, enough notes that name the same subject make a topic, whatever they say."""
     room = {topic: config.max_leaves - len(tree.leaves[topic]) for topic in topics}
     hosts = [topic for topic in room if room[topic] > 0 and not tree.topics.get(topic)]
     joins: dict[str, list[int]] = {}
@@ -169,9 +219,10 @@ def _filed_by_subject(
     jobs = [_filed(tree, rows, into=topic) for topic, rows in sorted(joins.items()) if rows]
     taken = {row for rows in joins.values() for row in rows}
     rest = [row for row in ready if row not in taken]
-    groups = clusters(tree.vectors, rest, least_cosine=config.leaf_cosine, most=config.max_leaves)
+    founding = _by_named_subject(tree, rest, config) if by_name else []
+    unnamed = sorted(set(rest).difference(*founding))
+    groups = clusters(tree.vectors, unnamed, least_cosine=config.leaf_cosine, most=config.max_leaves)
     everywhere = Counter(word for row in rest for word in tree.notes[row].words)
-    founding: list[list[int]] = []
     for rows in sorted(groups, key=min):
         some = [tree.notes[row] for row in rows]
         subjects, words = [note.subject for note in some], [note.words for note in some]
@@ -181,8 +232,16 @@ def _filed_by_subject(
     return jobs + [_filed(tree, rows, parent=parent) for rows in founding], [row for row in rest if row in left]
 
 
-def _project_filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
-    """Plan the notes of a project that make or join its topic, or a subtopic. Subtopics are made when the topic has
+def _by_named_subject(tree: _Tree, rows: Sequence[int], config: TopicsConfig) -> list[list[int]]:
+    """Return the notes of each subject that enough of them name for a topic, while there is room."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        found[_key(tree.notes[row].subject)].append(row)
+    return [some[: config.max_leaves] for key, some in sorted(found.items()) if key and len(some) >= config.min_leaves]
+
+
+def _owner_filing(tree: _Tree, config: TopicsConfig, *, by_name: bool) -> list[PlanJob]:
+    """Plan the notes of an owner that make or join its topic, or a subtopic. Subtopics are made when the topic has
     more notes than fit, or half of that and two subjects."""
     root = next((topic for topic in sorted(tree.below) if "/" not in topic), None)
     if root is None:
@@ -190,7 +249,7 @@ def _project_filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
     loose = [row for row in tree.leaves[root] if not tree.notes[row].is_fixed and tree.vectors[row].any()]
     topics = [topic for topic in sorted(tree.below) if topic.startswith(f"{root}/")]
     ready = sorted([*loose, *tree.fresh])
-    jobs, left = _filed_by_subject(tree, ready, topics, root, config)
+    jobs, left = _filed_by_subject(tree, ready, topics, root, config, by_name=by_name)
     whole = len(tree.below[root]) + len(tree.fresh)
     if config.max_depth < 2 or (not topics and whole <= config.max_leaves // (2 if len(jobs) > 1 else 1)):
         jobs, left = [], ready

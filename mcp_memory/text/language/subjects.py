@@ -11,15 +11,31 @@ SHARED = 0.35
 """The minimum share of the notes with a subject for the subject to represent them all. Chosen on ten people's topics,
 where most names above it and few below were acceptable (`tests/eval/topics`)."""
 
+MOST_LEAD_WORDS = 6
+"""A longer text before a colon is part of a sentence."""
+
 _JOINTS = re.compile(r"[-_/]+")
 
 
 def subject_of(tags: Sequence[str], project: str = "") -> str:
     """Return the first tag that names a subject, in plain words; empty without such a tag. The project's name and the
     kind of the note aren't subjects."""
+    return next(iter(subjects_of(tags, project)), "")
+
+
+def subjects_of(tags: Sequence[str], above: str = "") -> tuple[str, ...]:
+    """Return the tags that name subjects, in plain words, broadest first. What is named `above` them, such as a
+    project, and the kind of the note aren't subjects."""
     subjects = (" ".join(_JOINTS.sub(" ", tag).split()) for tag in tags)
-    known = LABELS | GENERIC_WORDS | content_words(project)
-    return next((one for one in subjects if any(not w.isdigit() for w in content_words(one) - known)), "")
+    known = LABELS | GENERIC_WORDS | content_words(above)
+    return tuple(one for one in subjects if any(not word.isdigit() for word in content_words(one) - known))
+
+
+def lead_of(title: str) -> tuple[str, ...]:
+    """Return the parts of the words before a title's colon: `Japan trip, food: no raw egg`."""
+    lead, colon, _ = title.partition(": ")
+    is_short = colon and len(lead.split()) <= MOST_LEAD_WORDS
+    return tuple(part.strip() for part in lead.split(",")) if is_short else ()
 
 
 def shared_subject(subjects: Sequence[str]) -> str:
