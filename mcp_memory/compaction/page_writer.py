@@ -11,11 +11,13 @@ from ulid import ULID
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.recall.moments.lasting_statements import is_rule
 from mcp_memory.runs.journal import WriteStep
 from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import short_title, title_of
 from mcp_memory.text.language.facts import Fact, FactKind, facts
+from mcp_memory.text.language.sentences import is_question, is_secondary, sentences, statement_of
 from mcp_memory.text.language.subjects import is_outgrown, subject_of
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.markdown import frontmatter
@@ -40,13 +42,17 @@ from mcp_memory.vault.note_file import NoteFile, derive_title, short_slug
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
-SHARE = 0.27
-"""The maximum share of the length of its sources that a summary has; a quarter without marks and headings …"""
+SHARE = 0.33
+"""The maximum share of the length of its sources that a summary has; three tenths without marks and headings …"""
 LEAST_TOKENS, MOST_TOKENS = 40, 1500
 """… within these limits."""
 MOST = 10_000
 """The most sibling pages whose titles are compared."""
 GIST_SENTENCES = 3
+RULING = frozenset({"decision", "preference", "workflow", "lesson"})
+"""The kinds of notes that may say what is to be done."""
+_NO_VALUES = frozenset({FactKind.NAME, FactKind.NEGATION})
+_PAST = re.compile(r"\b(?:was|were|had|did|war|waren|hatten?|était|étaient|avait|fue|eran?|había)\b", re.IGNORECASE)
 
 
 class WrittenPage(NamedTuple):
@@ -79,7 +85,8 @@ class PageWriter:
             file = self._vault.read(record.path)
             if file.record.etag != record.etag:
                 raise NotFound(f"{record.path} has changed meanwhile")
-            sources.append(SummarySource(record.title, file.body, record.kind, record.tags, record.id in overtaken))
+            is_overtaken, rule = record.id in overtaken, _rule_in(record.kind, file.body)
+            sources.append(SummarySource(record.title, file.body, record.kind, record.tags, is_overtaken, rule))
         return sources
 
     def project_title(self, folder: NotePath, project: str) -> str:
@@ -193,6 +200,21 @@ class PageWriter:
                 made = [*made, {**parts_of(before.text), TITLE: [], RELATED_PART: []}]
             written = merged(with_related_section(before.text, ""), written, made)
         return WriteStep(path, with_related_section(written, related), before.text, parts)
+
+
+def _rule_in(kind: str, text: str) -> str:
+    """Return the sentence of a note that says what is to be done: the first that rules, else of a decision or
+    preference the first that isn't history, and of a lesson the last, which draws the conclusion. Empty for other
+    kinds."""
+    found = [sentence.text for sentence in sentences(statement_of(text)) if not is_question(sentence.text)]
+    stating = [one for one in found if not is_secondary(one) and not _PAST.search(one)] or found
+    if kind not in RULING or not stating:
+        return ""
+    ruling = next(filter(is_rule, stating), "")
+    if ruling or kind == "workflow":
+        return ruling
+    with_value = (one for one in stating if any(fact.kind not in _NO_VALUES for fact in facts(one)))
+    return stating[-1] if kind == "lesson" else next(with_value, stating[0])
 
 
 def _length(source: SummarySource) -> int:

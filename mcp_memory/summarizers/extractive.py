@@ -24,7 +24,7 @@ from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.topic_labels import title_of
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import defined_by, is_question, is_secondary, main_clause
-from mcp_memory.text.language.terms import content_words, coverage, folded
+from mcp_memory.text.language.terms import REPEATED, content_words, coverage, folded
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
@@ -107,15 +107,32 @@ def _with_gist(title: str, candidates: Sequence[SummaryCandidate], idf: Idf, req
     ]
     ranked, names = _by_rank(told), {folded(title), folded(request.hint)} - {frozenset()}
     defining = [each for each in ranked if folded(defined_by(each.text)) in names][:1]
-    spent = sum(each.cost for each in defining) // CHARS_PER_TOKEN
-    left = replace(request, budget_tokens=request.budget_tokens - spent)
-    chosen = [*defining, *_choose_by_rank([each for each in ranked if each not in defining], idf, left)]
-    gist = sorted(chosen[: request.gist_sentences], key=_in_order)
-    rest = _listed(sorted(chosen[request.gist_sentences :], key=_in_order), gist)
+    rules = [each for each in _rules(request) if each.source not in {one.source for one in defining}]
+    spent = sum(each.cost for each in (*defining, *rules)) // CHARS_PER_TOKEN
+    left = replace(request, budget_tokens=max(0, request.budget_tokens - spent))
+    others = [each for each in ranked if each.source not in {one.source for one in (*defining, *rules)}]
+    first = [*defining, *rules]
+    chosen = [*first, *_choose_by_rank(others, idf, left, least=LEAST_GIST - len(first))]
+    gist = [*first, *sorted(chosen[len(first) :], key=_in_order)][: request.gist_sentences]
+    rest = _listed([each for each in (*first, *sorted(chosen[len(first) :], key=_in_order)) if each not in gist], gist)
     return Summary(
         title, "\n".join(rest), NAME, "\n".join(f"{candidate.lead}{candidate.text}" for candidate in gist),
         [main_clause(question, title, whole=True) for question in questions[:MOST_QUESTIONS]],
     )  # fmt: skip
+
+
+def _rules(request: SummaryRequest) -> list[SummaryCandidate]:
+    """Return what the sources say is to be done, newest first, while it fits a page of rules alone."""
+    found: list[SummaryCandidate] = []
+    left = request.budget_tokens * CHARS_PER_TOKEN
+    for at, source in reversed(list(enumerate(request.sources))):
+        rule = SummaryCandidate(source.rule, at, 0, content_words(source.rule))
+        rule = replace(rule, lead=_lead(rule, request))
+        is_said = any(coverage(rule.words, other.words) >= REPEATED for other in found)
+        if rule.text and not source.is_overtaken and not is_said and rule.cost <= left:
+            found.append(rule)
+            left -= rule.cost
+    return found
 
 
 def _listed(chosen: Sequence[SummaryCandidate], gist: Sequence[SummaryCandidate]) -> Iterator[str]:
@@ -141,9 +158,10 @@ def _in_order(candidate: SummaryCandidate) -> tuple[int, int]:
 
 
 def _choose_by_rank(
-    candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest
+    candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest, *, least: int
 ) -> list[SummaryCandidate]:
-    """Choose sentences by rank while they fit: the first sentence of each source, then the second."""
+    """Choose sentences by rank while they fit: the first sentence of each source, then the second. Choose `least` even
+    if they don't fit."""
     chosen: list[SummaryCandidate] = []
     left = request.budget_tokens * CHARS_PER_TOKEN
     for rank in sorted({candidate.place for candidate in candidates}):
@@ -151,10 +169,10 @@ def _choose_by_rank(
         count = len(chosen)
         whole = sum(candidate.cost for candidate in some)
         for at in _choose(some, idf, replace(request, budget_tokens=whole)):
-            if len(chosen) < LEAST_GIST or some[at].cost <= left:
+            if len(chosen) < least or some[at].cost <= left:
                 chosen.append(some[at])
                 left -= some[at].cost
-        if len(chosen) - count < len(some) and len(chosen) >= LEAST_GIST:
+        if len(chosen) - count < len(some) and len(chosen) >= least:
             break  # the first sentence of a source is worth more than the next sentence of another
     return chosen
 

@@ -22,6 +22,9 @@ from mcp_memory.topics.page import FRESH, age_key, upwards
 OF_OTHER_SUBJECTS = 2.0
 """The factor of `leaf_cosine` for a note to join a topic without notes of the same subject."""
 
+OF_MOST = 0.6
+"""The share of an owner's notes whose common subject says no more than the owner's name."""
+
 TOP = ""
 """The folder of all topics, as `PlanJob.parent`."""
 
@@ -103,18 +106,35 @@ class _Owned(NamedTuple):
 
 def _owned(notes: Sequence[PlanNote], config: TopicsConfig) -> list[_Owned]:
     """Return the notes with their owners. A subject owns its notes, as a project does, once it has more of them than
-    fit in a topic."""
-    named = Counter(_key(note.subject) for note in notes if not note.project)
-    large = {key for key, count in named.items() if key and count > config.max_leaves}
-    found: list[_Owned] = []
+    fit in a topic, or half of that and two subjects below."""
+    below: dict[str, Counter[str]] = defaultdict(Counter)
     for note in notes:
-        key = _key(note.subject)
-        if note.project or key not in large:
-            found.append(_Owned(note, note.project))
-        else:
-            below = tuple(subject for subject in note.subjects if _key(subject) != key)
-            found.append(_Owned(replace(note, subjects=below), f"{_SUBJECT}{key}"))
+        if not note.project and (key := _key(note.subject)):
+            below[key][_key("".join(note.subjects[1:2]))] += 1
+
+    def is_large(counts: Counter[str]) -> bool:
+        divides = sum(count >= config.min_leaves for key, count in counts.items() if key) > 1
+        return counts.total() > config.max_leaves // (2 if divides else 1)
+
+    large = {key for key, counts in below.items() if is_large(counts)}
+    owners = [note.project or (f"{_SUBJECT}{key}" if (key := _key(note.subject)) in large else "") for note in notes]
+    shared = _subjects_of_owners(notes, owners)
+    found: list[_Owned] = []
+    for note, owner in zip(notes, owners, strict=True):
+        narrower = tuple(subject for subject in note.subjects if not owner or _key(subject) not in shared[owner])
+        found.append(_Owned(replace(note, subjects=narrower), owner))
     return found
+
+
+def _subjects_of_owners(notes: Sequence[PlanNote], owners: Sequence[str]) -> dict[str, set[str]]:
+    """Map each owner to the subjects that most of its notes name first: they don't tell its notes apart."""
+    first: dict[str, Counter[str]] = defaultdict(Counter)
+    for note, owner in zip(notes, owners, strict=True):
+        first[owner][_key(note.subject)] += 1
+    return {
+        owner: {key for key, count in keys.items() if key and count > OF_MOST * keys.total()}
+        for owner, keys in first.items()
+    }
 
 
 def _key(subject: str) -> str:
