@@ -122,7 +122,7 @@ def test_a_gist_has_two_sentences_of_two_sources_whatever_the_budget_and_says_fi
     sources = [
         SummarySource("Pool", "The pool broke on Monday, when nobody looked at it for six hours.", "fix"),
         SummarySource(
-            "Pools", "Rejected: a pool per worker. The pool gets 40 slots, because six were too few.", "decision"
+            "Pools", "Rejected: a pool per worker. The pool gets 40 slots.", "decision", rule="The pool gets 40 slots."
         ),
         SummarySource("C", "The pool had 9 slots until May.", "fact", is_overtaken=True),
         SummarySource("D", "Open question: does the pool need a timeout?", "note"),

@@ -111,12 +111,12 @@ def test_a_note_of_another_subject_joins_only_what_is_twice_as_near() -> None:
     rows = np.vstack([rows, away / np.linalg.norm(away, axis=1, keepdims=True)]).astype(np.float32)
     places = [f"01-shop/{at}.md" for at in range(4)] + [f"_fresh/{at:03}-x.md" for at in range(4)]
 
-    def joined(subject: str, least: float) -> int:
-        notes = [PlanNote(place, subject="payments" if at < 4 else subject) for at, place in enumerate(places)]
+    def joined(subjects: tuple[str, ...], least: float) -> int:
+        notes = [PlanNote(place, subjects=("payments",) if at < 4 else subjects) for at, place in enumerate(places)]
         return sum(len(job.leaves) for job in plan(notes, rows, TopicsConfig(leaf_cosine=least)) if job.into)
 
-    assert joined("payments", 0.2) == joined("", 0.2) == 4 > joined("testing", 0.2)
-    assert joined("testing", 0.01) == 4
+    assert joined(("payments",), 0.2) == joined((), 0.2) == 4 > joined(("testing",), 0.2)
+    assert joined(("testing",), 0.01) == 4
 
 
 def test_the_vectors_are_the_same_in_every_process() -> None:

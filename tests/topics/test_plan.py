@@ -240,15 +240,16 @@ def test_a_small_project_is_one_topic_until_it_has_two_subjects() -> None:
 
 @st.composite
 def sorted_notes(draw: st.DrawFn) -> tuple[list[PlanNote], Matrix]:
-    """Of three projects and none, with subjects and words or without."""
+    """Notes of three projects and of none, with subjects and words or without."""
     seed, count = draw(st.integers(0, 2**32 - 1)), draw(st.integers(0, 60))
     rng = np.random.default_rng(seed)
-    subjects, vocabulary = ["", "payments", "payment", "deploys", "payments api"], ["red", "green", "blue", "tea"]
+    vocabulary = ["red", "green", "blue", "tea"]
+    subjects = [(), ("payments",), ("payment",), ("deploys",), ("payments", "payments api"), ("deploys", "canary")]
     notes = [
         PlanNote(
             place,
             project=("", "harbor", "lantern")[rng.integers(3)],
-            subject=subjects[rng.integers(5)],
+            subjects=subjects[rng.integers(6)],
             words=frozenset(vocabulary[at] for at in rng.integers(4, size=rng.integers(3))),
         )
         for place in fresh(count)
@@ -274,7 +275,9 @@ def test_what_a_topic_is_founded_on_is_shared(world: tuple[list[PlanNote], Matri
             if job.into is None and some and not is_projects_own:
                 most = Counter(word for note in some for word in note.words).most_common(1)
                 is_worded = bool(most) and most[0][1] >= config.shared_words * len(some)
-                assert is_worded or shared_subject([note.subject for note in some])
+                named = [subject for note in some for subject in note.subjects]
+                is_named = any(sum(subject in note.subjects for note in some) == len(some) for subject in named)
+                assert is_worded or is_named or shared_subject([note.subject for note in some])
         places = carried_out([note.place for note in notes], jobs)
         notes = [replace(note, place=place) for note, place in zip(notes, places, strict=True)]
         rounds += 1
