@@ -14,8 +14,9 @@ from mcp_memory.text.language.subjects import lead_of, subjects_of
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.language.word_lists import function_words
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.owned_notes import PlanNote
 from mcp_memory.topics.page import FRESH, TOPICS
-from mcp_memory.topics.plan import PlanJob, PlanNote, plan
+from mcp_memory.topics.plan import PlanJob, plan
 from mcp_memory.topics.topic_tree import Topic, age_of, build_tree, place_notes
 from mcp_memory.vault.vault import Vault
 

@@ -17,44 +17,14 @@ import numpy as np
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.cluster import BLOCK, Matrix, clusters, have_in_common, topic_vectors, total, unit
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.page import FRESH, age_key, upwards
+from mcp_memory.topics.owned_notes import SUBJECT, PlanNote, by_owner, find_owners
+from mcp_memory.topics.page import FRESH, upwards
 
 OF_OTHER_SUBJECTS = 2.0
 """The factor of `leaf_cosine` for a note to join a topic without notes of the same subject."""
 
-OF_MOST = 0.6
-"""The share of an owner's notes whose common subject says no more than the owner's name."""
-
 TOP = ""
 """The folder of all topics, as `PlanJob.parent`."""
-
-
-@dataclass(frozen=True)
-class PlanNote:
-    """A note to plan. `place` is its path below the folder of all topics. A note elsewhere gets a name in the folder of
-    the topic that links to it, else in `_fresh`. Notes are planned in the order of `day`, then of their places."""
-
-    place: str
-    day: str = ""
-    project: str = ""
-    is_fixed: bool = False
-    """Whether the note is yours, so that it stays in place."""
-    subjects: tuple[str, ...] = ()
-    """The subjects named by its tags and title, broadest first."""
-    words: frozenset[str] = frozenset()
-    """The folded words of its title and tags."""
-
-    @property
-    def subject(self) -> str:
-        return next(iter(self.subjects), "")
-
-    @property
-    def folder(self) -> str:
-        return self.place.rpartition("/")[0]
-
-    @property
-    def sort_key(self) -> tuple[str, tuple[str, int, str]]:
-        return self.day, age_key(self.place)
 
 
 class PlanJob(NamedTuple):
@@ -78,87 +48,18 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
     joins them."""
     rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
     notes, vectors = [notes[row] for row in rows], vectors[rows]
-    owned = _owned(notes, config)
+    owned = find_owners(notes, config)
     within = [each.note for each in owned]
     near = topic_vectors(vectors, [each.owner for each in owned], [note.subject for note in within])
     jobs: list[PlanJob] = []
-    for owner, theirs in sorted(_by_owner(owned).items()):
+    for owner, theirs in sorted(by_owner(owned).items()):
         tree = _Tree.of(within, near, theirs)
         if owner:
-            jobs += _owner_filing(tree, config, by_name=owner.startswith(_SUBJECT))
+            jobs += _owner_filing(tree, config, by_name=owner.startswith(SUBJECT))
         else:
             filed, _ = _filed_by_subject(tree, tree.fresh, sorted(tree.below), TOP, config)
             jobs += filed or _condensation(replace(tree, vectors=vectors), config)
     return jobs
-
-
-_SUBJECT = "#"
-"""Begins the owner of a subject's notes, which no project's name does."""
-
-
-class _Owned(NamedTuple):
-    """A note, and the project or large subject whose single topic it belongs to; empty without any. A subject that owns
-    the note isn't among the note's subjects."""
-
-    note: PlanNote
-    owner: str
-
-
-def _owned(notes: Sequence[PlanNote], config: TopicsConfig) -> list[_Owned]:
-    """Return the notes with their owners. A subject owns its notes, as a project does, once it has more of them than
-    fit in a topic, or half of that and two subjects below."""
-    below: dict[str, Counter[str]] = defaultdict(Counter)
-    for note in notes:
-        if not note.project and (key := _key(note.subject)):
-            below[key][_key("".join(note.subjects[1:2]))] += 1
-
-    def is_large(counts: Counter[str]) -> bool:
-        divides = sum(count >= config.min_leaves for key, count in counts.items() if key) > 1
-        return counts.total() > config.max_leaves // (2 if divides else 1)
-
-    large = {key for key, counts in below.items() if is_large(counts)}
-    owners = [note.project or (f"{_SUBJECT}{key}" if (key := _key(note.subject)) in large else "") for note in notes]
-    shared = _subjects_of_owners(notes, owners)
-    found: list[_Owned] = []
-    for note, owner in zip(notes, owners, strict=True):
-        narrower = tuple(subject for subject in note.subjects if not owner or _key(subject) not in shared[owner])
-        found.append(_Owned(replace(note, subjects=narrower), owner))
-    return found
-
-
-def _subjects_of_owners(notes: Sequence[PlanNote], owners: Sequence[str]) -> dict[str, set[str]]:
-    """Map each owner to the subjects that most of its notes name first: they don't tell its notes apart."""
-    first: dict[str, Counter[str]] = defaultdict(Counter)
-    for note, owner in zip(notes, owners, strict=True):
-        first[owner][_key(note.subject)] += 1
-    return {
-        owner: {key for key, count in keys.items() if key and count > OF_MOST * keys.total()}
-        for owner, keys in first.items()
-    }
-
-
-def _key(subject: str) -> str:
-    """Return the subject's words in a fixed order, so that spellings of a subject are equal."""
-    return " ".join(sorted(content_words(subject)))
-
-
-def _by_owner(owned: Sequence[_Owned]) -> dict[str, list[int]]:
-    """Return the rows of each owner. Everything below a top-level topic belongs to the owner of its notes, or to the
-    subject that most of them have; to none if there are several."""
-    tops = [each.note.folder.partition("/")[0] for each in owned]
-    owners: dict[str, Counter[str]] = defaultdict(Counter)
-    for each, top in zip(owned, tops, strict=True):
-        owners[top][each.owner] += 1
-    found: dict[str, list[int]] = defaultdict(list)
-    for row, (each, top) in enumerate(zip(owned, tops, strict=True)):
-        found[each.owner if top == FRESH else _most_owning(owners[top])].append(row)
-    return found
-
-
-def _most_owning(owners: Counter[str]) -> str:
-    owner, count = owners.most_common(1)[0]
-    has_projects = any(other and not other.startswith(_SUBJECT) for other in owners)
-    return owner if len(owners) == 1 or (not has_projects and 2 * count > owners.total()) else ""
 
 
 @dataclass(frozen=True)
@@ -256,7 +157,7 @@ def _by_named_subject(tree: _Tree, rows: Sequence[int], config: TopicsConfig) ->
     """Return the notes of each subject that enough of them name for a topic, while there is room."""
     found: dict[str, list[int]] = defaultdict(list)
     for row in rows:
-        found[_key(tree.notes[row].subject)].append(row)
+        found[tree.notes[row].subject_key].append(row)
     return [some[: config.max_leaves] for key, some in sorted(found.items()) if key and len(some) >= config.min_leaves]
 
 

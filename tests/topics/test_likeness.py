@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from mcp_memory.text.language.subjects import shared_subject, subject_of
 from mcp_memory.topics.cluster import Matrix, have_in_common, topic_vectors
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import PlanNote, plan
+from mcp_memory.topics.owned_notes import PlanNote
+from mcp_memory.topics.plan import plan
 
 CONFIG = TopicsConfig()
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from mcp_memory.text.language.subjects import shared_subject
 from mcp_memory.topics import plan as planning
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.owned_notes import PlanNote
 from mcp_memory.topics.page import FRESH, is_topic_name, next_number
-from mcp_memory.topics.plan import TOP, PlanJob, PlanNote
+from mcp_memory.topics.plan import TOP, PlanJob
 from tests.support.topics import carried_out
 
 Matrix = NDArray[np.float32]
