@@ -10,7 +10,6 @@ EMBEDDERS = Registry(
     "embedder",
     {
         "auto": "mcp_memory.embedders.sentence_transformer:open_auto",
-        "sentence-transformers": "mcp_memory.embedders.sentence_transformer:open_named",
         "openai": "mcp_memory.embedders.openai_embeddings:open_endpoint",
         "none": "mcp_memory.embedders.open_embedder:refuse",
     },

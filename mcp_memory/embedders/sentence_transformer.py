@@ -8,7 +8,7 @@ from mcp_memory.embedders.compiled_models import CompiledModel, folder_in, read_
 from mcp_memory.embedders.locate import ModelSource, locate
 from mcp_memory.embedders.onnx import OnnxEmbedder
 from mcp_memory.embedders.torch_embedder import TorchEmbedder
-from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
+from mcp_memory.errors import EmbedderUnavailable
 
 
 def open_auto(config: EmbedderConfig, cache: Path, progress: Progress) -> Embedder:
@@ -19,13 +19,6 @@ def open_auto(config: EmbedderConfig, cache: Path, progress: Progress) -> Embedd
         return OnnxEmbedder(compiled_model(source, cache, config.compile_timeout_s, progress), **prompts)
     source.check()
     return TorchEmbedder(source, **prompts)
-
-
-def open_named(config: EmbedderConfig, cache: Path, progress: Progress) -> Embedder:
-    """Open the configured model. Raises ConfigInvalid, EmbedderUnavailable."""
-    if not config.model:
-        raise ConfigInvalid("embedder.model is empty", hint='name a model or a folder, or set provider = "auto"')
-    return open_auto(config, cache, progress)
 
 
 def compiled_model(source: ModelSource, cache: Path, timeout_s: float, progress: Progress) -> CompiledModel:

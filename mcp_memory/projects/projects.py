@@ -11,7 +11,7 @@ from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, Preconditio
 from mcp_memory.integrations import text_file
 from mcp_memory.projects.matching import NearMatch, find_project, learn, namesakes, near_matches, new_project
 from mcp_memory.projects.project_book import FILE, Project, ProjectBook
-from mcp_memory.projects.repository_facts import RepositoryFacts, find_repository_facts, is_label
+from mcp_memory.projects.repository_facts import RepositoryFacts, find_repository_facts
 from mcp_memory.vault.marker import MARKER
 
 MOST_TRIES = 5
@@ -119,7 +119,7 @@ class Projects:
 
         return self._change(change)
 
-    def split(self, name: str, folder: str, label: str | None = None) -> Project:
+    def split(self, name: str, folder: str) -> Project:
         """Make a project's repository a project of its own. No note moves, as nobody knows which notes are from it.
         Raises NotFound, InvalidInput."""
         facts = self._facts_of(folder)
@@ -130,8 +130,6 @@ class Projects:
             old = book.named(name)
             if old is None:
                 raise NotFound(f"no project is called {name!r}", hint="mcp-memory projects lists them")
-            if label is not None and (label in book.names or not is_label(label)):
-                raise InvalidInput(f"{label!r} can't be its name", hint="choose another one")
             if len(old.folders) < 2 and old.folders == (facts.folder,):
                 raise InvalidInput(f"{folder} is the only repository of {old.label!r}", hint="nothing is to be split")
             rest = Project(
@@ -140,7 +138,6 @@ class Projects:
             )  # fmt: skip
             without = book.with_project(rest)
             own = new_project(facts, without, ())
-            own = learn(facts, Project(label), without, ()) if label else own
             return without.with_project(own), own
 
         return self._change(change)

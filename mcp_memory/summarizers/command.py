@@ -118,20 +118,23 @@ class CommandLlm:
     def _run(self, request: bytes, folder: str, environ: Mapping[str, str]) -> tuple[bytes, bool]:
         """Return the program's output, and whether it was cut. Raises OSError, SummarizerUnavailable."""
         deadline = time.monotonic() + self._timeout_s
-        process = subprocess.Popen(
-            self._command,
-            cwd=folder,
-            env=environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,  # a separate process group can be killed as a whole
-        )
-        assert process.stdin and process.stdout
+        with tempfile.TemporaryFile() as input_:  # unlike a pipe, it takes the whole request at once
+            input_.write(request)
+            input_.seek(0)
+            process = subprocess.Popen(
+                self._command,
+                cwd=folder,
+                env=environ,
+                stdin=input_,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                start_new_session=True,  # a separate process group can be killed as a whole
+            )
+        assert process.stdout
         try:
-            with process.stdin as input_, process.stdout as output:
-                answer = self._exchange(input_, output, request, deadline)
+            with process.stdout as output:
+                answer = self._read(output, deadline)
             if len(answer) > MOST_ANSWER_BYTES:
                 return answer[:MOST_ANSWER_BYTES], True
             self._await_exit(process, deadline)
@@ -139,27 +142,19 @@ class CommandLlm:
         finally:
             _kill(process)
 
-    def _exchange(self, input_: IO[bytes], output: IO[bytes], request: bytes, deadline: float) -> bytes:
+    def _read(self, output: IO[bytes], deadline: float) -> bytes:
         """Return the output until the program closes it or the output exceeds `MOST_ANSWER_BYTES`."""
-        left = memoryview(request)
         answer = bytearray()
-        os.set_blocking(input_.fileno(), False)
         with selectors.DefaultSelector() as ready:
-            ready.register(input_, selectors.EVENT_WRITE)
             ready.register(output, selectors.EVENT_READ)
-            while True:
+            while len(answer) <= MOST_ANSWER_BYTES:
                 self._check(deadline)
-                for key, _ in ready.select(_POLL_S):
-                    if key.fileobj is output:
-                        piece = os.read(key.fd, _PIECE_BYTES)
-                        answer += piece
-                        if not piece or len(answer) > MOST_ANSWER_BYTES:
-                            return bytes(answer)
-                    else:
-                        left = left[_write(key.fd, left) :]
-                        if not left:
-                            ready.unregister(input_)
-                            input_.close()
+                if ready.select(_POLL_S):
+                    piece = os.read(output.fileno(), _PIECE_BYTES)
+                    if not piece:
+                        break
+                    answer += piece
+        return bytes(answer)
 
     def _await_exit(self, process: subprocess.Popen[bytes], deadline: float) -> None:
         while True:
@@ -176,16 +171,6 @@ class CommandLlm:
             raise SummarizerUnavailable("the summarizer is closed")
         if time.monotonic() >= deadline:
             raise SummarizerUnavailable(f"{self.name} did not answer within {self._timeout_s:g} s")
-
-
-def _write(descriptor: int, data: memoryview) -> int:
-    """Return the number of bytes written; all of them if the program has stopped reading."""
-    try:
-        return os.write(descriptor, data[:_PIECE_BYTES])
-    except BlockingIOError:
-        return 0
-    except BrokenPipeError:
-        return len(data)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

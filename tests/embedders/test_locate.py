@@ -132,10 +132,8 @@ def test_a_model_of_the_hub_is_kept_in_our_cache_and_found_there_again(cls_model
 
 
 def test_providers_go_by_name(tmp_path):
-    assert {"auto", "none", "openai", "sentence-transformers"} <= set(EMBEDDERS.names())
+    assert {"auto", "none", "openai"} <= set(EMBEDDERS.names())
     with pytest.raises(EmbedderUnavailable, match="turned off"):
         open_embedder(EmbedderConfig(provider="none"), tmp_path)
-    with pytest.raises(ConfigInvalid, match="model is empty"):
-        open_embedder(EmbedderConfig(provider="sentence-transformers"), tmp_path)
     with pytest.raises(ConfigInvalid, match="unknown embedder 'magic'"):
         open_embedder(EmbedderConfig(provider="magic"), tmp_path)
