@@ -43,11 +43,12 @@ from mcp_memory.vault.vault import Vault
 
 @dataclass(frozen=True)
 class Operation:
-    """A request, and the function that answers it. `is_foreground`: somebody waits, so background work pauses.
-    `to_payload` turns the answer into JSON values, if it isn't made of them."""
+    """A request, and the function that answers it, of a feature or, with the core as its first argument, of the core.
+    `is_foreground`: somebody waits, so background work pauses. `to_payload` turns the answer into JSON values, if it
+    isn't made of them."""
 
     request: type[Any]
-    answer: Callable[[Any], Awaitable[Any]]
+    answer: Callable[..., Awaitable[Any]]
     is_foreground: bool = False
     to_payload: Callable[[Any], Payload] | None = None
 

@@ -124,7 +124,8 @@ def _operations_of(core: Core) -> Mapping[str, Operation]:
     handlers = (note_handlers, session_handlers, project_handlers, vault_handlers, review_handlers)
     found: dict[str, Operation] = {}
     for one in handlers:
-        found |= one.operations(core)
+        for name, operation in one.OPERATIONS.items():
+            found[name] = replace(operation, answer=partial(operation.answer, core))
     for feature in core.features:
         found |= feature.operations
     return found

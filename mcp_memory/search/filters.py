@@ -11,7 +11,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
 from mcp_memory.projects.projects import Projects
 from mcp_memory.storage.path_rules import is_note
-from mcp_memory.text.dates import parse_when
+from mcp_memory.text.dates import parse_argument
 from mcp_memory.text.language.terms import words
 from mcp_memory.topics.page import ENTITIES, SUMMARIES
 from mcp_memory.vault.config import TRANSCRIPTS
@@ -95,7 +95,7 @@ def filters_from(
         states = [NoteState.TRANSCRIPT]
     elif prefix and not {SUMMARIES, ENTITIES}.isdisjoint(prefix.split("/")[:2]):
         states.append(NoteState.SUMMARY)
-    start, end = moment_of("since", since, tz), moment_of("until", until, tz)
+    start, end = parse_argument("since", since, tz), parse_argument("until", until, tz)
     if start and end and start >= end:
         raise InvalidInput(f"since {since} is not before until {until}", hint="swap them, or leave one out")
     return Filters(
@@ -127,16 +127,6 @@ def asks_for_commitments(query: str) -> bool:
         return False
     rest = [word for word in words(query) if word not in _ASIDE and not _PROMISED.search(word)]
     return all(_TO_DO.search(word) for word in rest)
-
-
-def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:
-    """Parse a moment. Raises InvalidInput, naming the argument."""
-    if not text:
-        return None
-    try:
-        return parse_when(text, tz)
-    except InvalidInput as error:
-        raise InvalidInput(f"{argument}: {error.message}", hint=error.hint) from error
 
 
 def checked_limit(limit: int) -> int:

@@ -16,12 +16,13 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.jobs.job import Every, Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import ANY_PROJECT, moment_of
+from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.statements.candidate import make_title
 from mcp_memory.summaries.digest import Digests
 from mcp_memory.summaries.session_facts import Parts, choose_points, find_session_facts, is_worth_telling
 from mcp_memory.summarizers.base import SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME
+from mcp_memory.text.dates import parse_argument
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import SESSIONS, SUMMARIES, page_id
@@ -175,8 +176,8 @@ def build(core: Core) -> Feature:
     async def digest(request: DigestRequest) -> Payload:
         """Return the digest of a time, and the path of its page if it was to be saved."""
         zone, now = core.vault.layout.tz, core.clock()
-        until = moment_of("until", request.until, zone)
-        since = moment_of("since", request.since, zone) or (until or now) - timedelta(days=7)
+        until = parse_argument("until", request.until, zone)
+        since = parse_argument("since", request.since, zone) or (until or now) - timedelta(days=7)
         project = None if request.project == ANY_PROJECT else request.project
         wanted = replace(shown(), project=project, since=since, until=until)
         first, last = (when.astimezone(zone).date() for when in (since, until or now))

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import NoteId, NoteRecord, Outcome
-from mcp_memory.text.dates import parse_when
+from mcp_memory.text.dates import parse_argument
 from mcp_memory.text.dates.due import DueDate, due_from
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
@@ -157,7 +157,7 @@ def control_character(text: str) -> str | None:
 
 def expiry(text: str | None, tz: tzinfo) -> datetime | None:
     """Parse the time of expiry. Raises InvalidInput."""
-    return _time("expires", text, tz)
+    return parse_argument("expires", text, tz)
 
 
 def due_day(text: str | None, zone: tzinfo) -> DueDate | None:
@@ -171,7 +171,7 @@ def due_day(text: str | None, zone: tzinfo) -> DueDate | None:
 def creation(text: str | None, tz: tzinfo, now: datetime) -> datetime | None:
     """Parse the time of creation. Raises InvalidInput, also for the future; another machine's clock may be ahead by
     CLOCKS_DIFFER."""
-    moment = _time("created", text, tz)
+    moment = parse_argument("created", text, tz)
     if moment and not past(moment, now):
         raise InvalidInput("created is in the future", hint="pass when it was said, or leave it out")
     return moment
@@ -180,12 +180,3 @@ def creation(text: str | None, tz: tzinfo, now: datetime) -> datetime | None:
 def past(when: datetime | None, now: datetime) -> datetime | None:
     """Return the date; None if it is in the future, and so can't say which of two notes is newer."""
     return when if when and when <= now + CLOCKS_DIFFER else None
-
-
-def _time(name: str, text: str | None, tz: tzinfo) -> datetime | None:
-    if not text:
-        return None
-    try:
-        return parse_when(text, tz)
-    except InvalidInput as error:
-        raise InvalidInput(f"{name}: {error.message}", hint=error.hint) from error

@@ -1,7 +1,7 @@
 """Answers requests about single notes with plain JSON values."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
@@ -43,36 +43,14 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import RETIRED, count_notes, date_of, newest_notes
 from mcp_memory.recall.reminders import commitments
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
-from mcp_memory.search.filters import checked_limit, moment_of
+from mcp_memory.search.filters import checked_limit
 from mcp_memory.search.note_lookup import Place
+from mcp_memory.text.dates import parse_argument
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.usage.note_use import Heat, NoteUse, heat
 from mcp_memory.vault.note_file import NoteFile
 
 CHAIN_S = 60.0
-
-
-def operations(core: Core) -> dict[str, Operation]:
-    return {
-        "search": Operation(
-            SearchRequest, partial(searching.search, core), is_foreground=True, to_payload=search_payload
-        ),
-        "recall": Operation(
-            RecallRequest, partial(recalling.recall, core), is_foreground=True, to_payload=recall_payload
-        ),
-        "append": Operation(
-            AppendRequest, partial(storing.append, core), is_foreground=True, to_payload=receipt_payload
-        ),
-        "update": Operation(UpdateRequest, partial(update, core), is_foreground=True),
-        "forget": Operation(ForgetRequest, partial(forget, core), is_foreground=True),
-        "restore": Operation(RestoreRequest, partial(restore, core), is_foreground=True),
-        "list": Operation(ListRequest, partial(list_notes, core)),
-        "due": Operation(DueRequest, partial(due, core)),
-        "stats": Operation(StatsRequest, partial(stats, core)),
-        "forgotten": Operation(ForgottenRequest, partial(forgotten, core)),
-        "restore_all": Operation(RestoreAllRequest, partial(restore_all, core)),
-        "history": Operation(TargetRequest, partial(history, core)),
-    }
 
 
 async def update(core: Core, request: UpdateRequest) -> Payload:
@@ -128,7 +106,7 @@ async def _filters(core: Core, wanted: ForgottenRequest) -> Filters:
         kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since, path=wanted.path
     )
     filters = await with_known_kinds(core, filters)
-    return replace(filters, until=moment_of("until", wanted.until, core.vault.layout.tz))
+    return replace(filters, until=parse_argument("until", wanted.until, core.vault.layout.tz))
 
 
 async def list_notes(core: Core, request: ListRequest) -> Payload:
@@ -207,3 +185,19 @@ async def history(core: Core, request: TargetRequest) -> Payload:
         [request.target], lambda places: in_thread(lambda: read(*places[0]), deadline_s=CHAIN_S, what="the chain")
     )
     return visible_in({"chain": [chain_payload(file, core.clock()) for file in chain]})
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "search": Operation(SearchRequest, searching.search, is_foreground=True, to_payload=search_payload),
+    "recall": Operation(RecallRequest, recalling.recall, is_foreground=True, to_payload=recall_payload),
+    "append": Operation(AppendRequest, storing.append, is_foreground=True, to_payload=receipt_payload),
+    "update": Operation(UpdateRequest, update, is_foreground=True),
+    "forget": Operation(ForgetRequest, forget, is_foreground=True),
+    "restore": Operation(RestoreRequest, restore, is_foreground=True),
+    "list": Operation(ListRequest, list_notes),
+    "due": Operation(DueRequest, due),
+    "stats": Operation(StatsRequest, stats),
+    "forgotten": Operation(ForgottenRequest, forgotten),
+    "restore_all": Operation(RestoreAllRequest, restore_all),
+    "history": Operation(TargetRequest, history),
+}

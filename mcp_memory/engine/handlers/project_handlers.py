@@ -1,8 +1,8 @@
 """Answers requests about the vault's projects: lists, merges and splits them."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from mcp_memory.core.core import Core, Operation
@@ -18,12 +18,6 @@ _USAGE = {
     "merge": "mcp-memory projects merge NAME INTO",
     "split": "mcp-memory projects split NAME FOLDER; a name that a merge made an alias is in .mcp-memory/projects.toml",
 }
-
-
-def operations(core: Core) -> dict[str, Operation]:
-    return {
-        "projects": Operation(ProjectsRequest, partial(projects, core)),
-    }
 
 
 async def projects(core: Core, request: ProjectsRequest) -> Payload:
@@ -55,3 +49,8 @@ def list_projects(core: Core) -> Payload:
     labels = [one.label for one in loose]
     near = [asdict(one) for one in core.projects.near_matches(labels)]
     return {"projects": listed, "near": near}
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "projects": Operation(ProjectsRequest, projects),
+}

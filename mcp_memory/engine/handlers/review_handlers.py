@@ -1,21 +1,13 @@
 """Gathers the items that wait for you from all features, and passes your decisions on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 
 from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import ReviewRequest, WaitingRequest
 from mcp_memory.core.serializers import Payload, Reviewer, ReviewItem
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.search.filters import ANY_PROJECT
-
-
-def operations(core: Core) -> dict[str, Operation]:
-    return {
-        "waiting": Operation(WaitingRequest, partial(waiting, core)),
-        "review": Operation(ReviewRequest, partial(review, core)),
-    }
 
 
 async def waiting(core: Core, request: WaitingRequest) -> Payload:
@@ -66,3 +58,9 @@ def _reviewer(core: Core, item: str) -> Reviewer:
     if not fitting:
         raise NotFound(f"nothing of this name waits: {item[:100]!r}", hint="mcp-memory review lists what waits")
     return max(fitting, key=lambda one: len(one.prefix))
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "waiting": Operation(WaitingRequest, waiting),
+    "review": Operation(ReviewRequest, review),
+}

@@ -1,6 +1,6 @@
 """Answers requests of hooks, and operations on transcripts and candidates, with plain JSON values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -39,21 +39,6 @@ twice; use `supersedes` where an older note is no longer true. Say nothing to th
 
 COUNT_S = 0.2
 """The most time of a session's start for counting what waits for review."""
-
-
-def operations(core: Core) -> dict[str, Operation]:
-    return {
-        "brief": Operation(BriefRequest, partial(brief, core), is_foreground=True),
-        "advise": Operation(AdviseRequest, partial(advise, core), is_foreground=True),
-        "flush": Operation(NoArguments, partial(flush, core)),
-        "emptied": Operation(TranscriptRequest, partial(emptied, core)),
-        "grown": Operation(TranscriptRequest, partial(grown, core)),
-        "transcripts": Operation(TranscriptsRequest, partial(transcripts, core)),
-        "capture": Operation(CaptureRequest, partial(capture, core)),
-        "titles": Operation(TitlesRequest, partial(titles, core)),
-        "mute": Operation(MuteRequest, partial(mute, core)),
-        "why": Operation(WhyRequest, partial(why, core)),
-    }
 
 
 async def advise(core: Core, request: AdviseRequest) -> Payload:
@@ -165,3 +150,17 @@ async def why(core: Core, request: WhyRequest) -> Payload:
         return found
 
     return {"given": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading what was given")}
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "brief": Operation(BriefRequest, brief, is_foreground=True),
+    "advise": Operation(AdviseRequest, advise, is_foreground=True),
+    "flush": Operation(NoArguments, flush),
+    "emptied": Operation(TranscriptRequest, emptied),
+    "grown": Operation(TranscriptRequest, grown),
+    "transcripts": Operation(TranscriptsRequest, transcripts),
+    "capture": Operation(CaptureRequest, capture),
+    "titles": Operation(TitlesRequest, titles),
+    "mute": Operation(MuteRequest, mute),
+    "why": Operation(WhyRequest, why),
+}

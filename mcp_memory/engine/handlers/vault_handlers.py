@@ -1,8 +1,8 @@
 """Answers requests about the whole vault, its files, its history and its health with plain JSON values."""
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
-from functools import partial
 
 from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import (
@@ -27,23 +27,6 @@ from mcp_memory.engine.history.undo import undo_changes
 from mcp_memory.runtime.health import Finding
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.text.pluralize import counted
-
-
-def operations(core: Core) -> dict[str, Operation]:
-    return {
-        "changes": Operation(ChangesRequest, partial(list_changes, core)),
-        "undo": Operation(UndoRequest, partial(undo_changes, core)),
-        "adopt": Operation(AdoptRequest, partial(adopt_notes, core)),
-        "reindex": Operation(NoArguments, lambda _: core.indexing.sweeper.reindex()),
-        "reconcile": Operation(NoArguments, lambda _: core.indexing.sweeper.reconcile()),
-        "accept": Operation(NoArguments, partial(accept, core)),
-        "doctor": Operation(NoArguments, partial(doctor, core)),
-        "fix": Operation(NoArguments, partial(repair, core)),
-        "recover": Operation(RecoverRequest, partial(recover_entries, core)),
-        "erase": Operation(EraseRequest, partial(erase, core)),
-        "status": Operation(NoArguments, partial(status, core)),
-        "jobs": Operation(JobsRequest, lambda wanted: core.background.scheduler.answer(**asdict(wanted))),
-    }
 
 
 async def erase(core: Core, request: EraseRequest) -> Payload:
@@ -82,3 +65,31 @@ async def recover_entries(core: Core, request: RecoverRequest) -> Payload:
 async def status(core: Core, _: NoArguments) -> Payload:
     facts = await in_thread(describe_vault, core, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
     return {**facts, "capture": core.background.capture.status()}
+
+
+async def reindex(core: Core, _: NoArguments) -> Payload:
+    return await core.indexing.sweeper.reindex()
+
+
+async def reconcile(core: Core, _: NoArguments) -> Payload:
+    return await core.indexing.sweeper.reconcile()
+
+
+async def jobs(core: Core, request: JobsRequest) -> Payload:
+    return await core.background.scheduler.answer(**asdict(request))
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "changes": Operation(ChangesRequest, list_changes),
+    "undo": Operation(UndoRequest, undo_changes),
+    "adopt": Operation(AdoptRequest, adopt_notes),
+    "reindex": Operation(NoArguments, reindex),
+    "reconcile": Operation(NoArguments, reconcile),
+    "accept": Operation(NoArguments, accept),
+    "doctor": Operation(NoArguments, doctor),
+    "fix": Operation(NoArguments, repair),
+    "recover": Operation(RecoverRequest, recover_entries),
+    "erase": Operation(EraseRequest, erase),
+    "status": Operation(NoArguments, status),
+    "jobs": Operation(JobsRequest, jobs),
+}

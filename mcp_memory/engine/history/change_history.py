@@ -16,10 +16,10 @@ from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord
 from mcp_memory.recall.excerpts import ID_CHARS
 from mcp_memory.recall.note_list import date_of
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import ANY_PROJECT, moment_of
+from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.storage.trash import find_thrown_away
-from mcp_memory.text.dates import format_when
+from mcp_memory.text.dates import format_when, parse_argument
 from mcp_memory.text.markdown import logs
 from mcp_memory.usage.note_use import NoteUse, heat
 from mcp_memory.vault.journals.change_journal import DECISION, ChangeKind, NoteChange
@@ -99,7 +99,7 @@ class ChangeHistory:
         """Raises InvalidInput."""
         client = {"you": PERSON}.get(wanted.client or "", wanted.client)
         session = wanted.session and wanted.session.rpartition("/")[2]
-        since = moment_of("since", wanted.since, self._core.vault.layout.tz)
+        since = parse_argument("since", wanted.since, self._core.vault.layout.tz)
         projects = None if project in (None, ANY_PROJECT) else {project, None}
         return [
             change

@@ -41,6 +41,16 @@ def parse_when(text: str, zone: tzinfo) -> datetime:
     return _aware(moment, zone)
 
 
+def parse_argument(name: str, text: str | None, zone: tzinfo) -> datetime | None:
+    """Parse an optional argument like `parse_when`. Raises InvalidInput, naming the argument."""
+    if not text:
+        return None
+    try:
+        return parse_when(text, zone)
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error.message}", hint=error.hint) from error
+
+
 def format_when(moment: datetime) -> str:
     """Format a time in ISO 8601 to the second, with offset. `moment` must be aware."""
     if moment.tzinfo is None:
