@@ -121,8 +121,9 @@ class Excerpt:
         """Return where the text is from: date, kind, project and short id. The path and lines are added if the text
         isn't a whole note or the note has no id, and the title where neither names it. No name in it reads as a
         sentence of ours."""
+        remark = f" ({in_line(self.remark)})" if self.remark else ""
         if self.is_line:
-            return self.short_id or named(self.path)
+            return (self.short_id or named(self.path)) + remark
         note, path = self.note, self.shown_path
         day, clock = self.day_and_time()
         kind = "" if note.kind == "note" or f"/{note.kind}/" in f"/{path}" or (note.is_log and path) else note.kind
@@ -132,7 +133,6 @@ class Excerpt:
         facts += [named(project) if project != self.asking else ""]
         facts += [f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""]
         facts += [self.short_id if self.entry or not path else "", named(path)]
-        remark = f" ({in_line(self.remark)})" if self.remark else ""
         return " ".join(filter(None, facts)) + (self._label(title, path) if self.is_whole else self.place()) + remark
 
     def _label(self, label: str, path: str) -> str:

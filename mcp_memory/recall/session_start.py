@@ -98,11 +98,14 @@ class SessionStart:
                     yield note, passage.chunk.text
 
     def _line(self, line: LastingStatement) -> Excerpt | None:
-        """Return the excerpt that shows the line; None for a note that may not be shown or may be outdated."""
+        """Return the excerpt that shows the line, or why it is perhaps outdated; None for a note that may not be shown
+        or is outdated."""
         found = self._excerpts(line.note.path)[:1]
-        if not found or found[0].path != line.note.path or "outdated" in found[0].remark:
+        if not found or found[0].path != line.note.path or found[0].remark == "outdated":
             return None
-        return replace(found[0], text=line.text, remark="", is_line=True)
+        remark = found[0].remark
+        text, remark = (remark, "") if "outdated" in remark else (line.text, remark)
+        return replace(found[0], text=text, remark=remark, is_line=True)
 
     def _logs(self) -> list[NotePath]:
         now = self.wanted.now or datetime.now(UTC)

@@ -53,6 +53,7 @@ async def test_a_note_that_a_waiting_correction_contests_is_told_only_where_one_
         assert await told(engine, world) == [False, False, False] and await told(engine, world, "mill") == [False] * 3
         assert await outdated(engine, old.id) == MARK and await outdated(engine, other.id) is None
         assert MARK in await engine.recall("order cutoff", project="shop")
+        assert f"{old.id[-6:]}: {MARK}" in (await engine.brief("c/1", project="shop")).text
         (item,) = await engine.inbox()
         await engine.review("drop", item.id)
         assert await told(engine, world) == [True, True, True] and await outdated(engine, old.id) is None
