@@ -31,7 +31,7 @@ from mcp_memory.text.parsed_values import text_at
 from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.note_file import INBOX, NoteFile
 from mcp_memory.vault.withheld_pages import sources_of
 
 SURE = 0.85
@@ -141,6 +141,22 @@ class SessionNotes:
             in_quotation = coverage(content_words(note.text), content_words(quoted.get(note.offset, "")))
             if not note.by and not note.is_edited and in_quotation >= QUOTED:
                 await self._drop(note, session, READ)
+
+    async def hold(self, note_ids: Collection[str], session: str) -> None:
+        """Let stored notes of a session wait for review that a language model calls wrong, when nothing was stored in
+        their place."""
+        for note in await self.extracted(session):
+            if (
+                note.id in note_ids
+                and note.state is NoteState.ACTIVE
+                and not note.is_edited
+                and note.score < REMEMBERED
+            ):
+                target = self._core.vault.layout.in_home(f"{INBOX}/{note.id}.md")
+                file = await in_thread(self._core.vault.filing.move, note.path, target, note.id, what="moving it")
+                await index_written(self._core, file)
+                await self._core.indexing.writer.remove_deleted(note.path)
+                await self.record(note.id, session, CandidateOutcome.WAITING)
 
     async def drop_waiting(self, note_ids: Iterable[str], session: str) -> None:
         """Drop the proposals of any session among these notes that nobody has edited."""

@@ -105,10 +105,12 @@ class Briefer:
             may_tell = replace(wanted, private=self.config.private_marks)
             among = self.answerer.vault, self.index, may_tell
             last = await _look(where_left_off, *among, session, what="looking at the last session") if left_off else ""
+            contested = await _look(self.answerer.current.conflicts.contested.remarks, what="reading what is contested")
             news = [
                 note
                 for announcer in self.announcers
                 for note in await _look(announcer.announcements, wanted.project, what="looking for news")
+                if note.id not in contested
             ]
             told, stored = ("", announcement(news)) if for_person else (announcement(news), "")
             lines = list(filter(None, [last, told]))

@@ -460,12 +460,35 @@ async def test_a_wrong_note_of_the_session_is_held_back_until_the_proposal_in_it
             await engine.perform("emptied", {"session": "claude-code/s-1", "transcript": file})
             await engine.run_job("reading")
             assert [one.id for one in made(engine)] == [rule.id] * has_successor
-            assert f"{rule.id[-6:]}: Never push" not in (await engine.brief("claude-code/s-2", project="app")).text
+            told = (await engine.brief("claude-code/s-2", project="app")).text
+            assert "Never push" not in told and (f'{rule.id[-6:]}: perhaps outdated: "{text}"' in told) is has_successor
             if has_successor:
                 (item,) = [one for one in await engine.inbox() if one.title == text]
                 await engine.review("drop", item.id)
                 told = (await engine.brief("claude-code/s-3", project="app")).text
                 assert f"{rule.id[-6:]}: Never push to main." in told
+
+
+@pytest.mark.parametrize("is_wrong", [True, False])
+@pytest.mark.parametrize(
+    "text", ["Les 17 correctifs : ne jamais pousser sur main.", "Ne jamais pousser sur main, sauf"]
+)
+async def test_a_wrong_note_waits_if_nothing_is_stored_in_its_place(sessions: Sessions, text: str, *, is_wrong: bool):
+    talk = line(1, "Ne jamais pousser sur main.") + line(2, "non, c'était faux : pousser sur main, sauf le vendredi ?")
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            file = await sessions.capture(engine, talk + line(3, "Hm.", role="assistant"))
+            (rule,) = made(engine)
+            better = {**PARCELS, "do": "propose", "text": text, "quote": "pousser sur main, sauf le vendredi"}
+            others = [{**better, "text": f"{text} {word}"} for word in ("vendredi", "le", "lundi", "ou", "non")]
+            model.say(*others, {**better, "of": rule.id[-6:]}, wrong=[rule.id[-6:]] * is_wrong)
+            await engine.perform("emptied", {"session": "claude-code/s-1", "transcript": file})
+            await engine.run_job("reading")
+            assert ("Ne jamais pousser" in (await engine.brief("claude-code/s-2", project="app")).text) is not is_wrong
+            assert (rule.id in [one.id for one in made(engine, NoteState.INBOX)]) is is_wrong
+            if is_wrong:
+                await engine.review("accept", rule.id)
+                assert "Ne jamais pousser" in (await engine.brief("claude-code/s-3", project="app")).text
 
 
 async def test_a_proposal_names_the_older_note_that_it_contests(sessions: Sessions):

@@ -133,10 +133,11 @@ def check_answer(answer: str, asked: ReadingPrompt) -> SessionReading | None:
     kept = [None if one in changing[MOST_CHANGES:] else one for one in found]
     refused = [f"{item.get('text')} {item.get('quote')}" for item, one in zip(items, kept, strict=False) if not one]
     named = {str(note_id)[-ID_CHARS:] for note_id in list_at(given, "wrong")}
-    wrong = [note for note in asked.notes if (note.is_made_here or note.waits) and note.short_id in named]
+    wrong = [note for note in asked.notes if note.short_id in named]
     decided = [replace(one, refutes=one.of in wrong) for one in kept if one]
     changed = [one.of for one in decided]
-    return SessionReading(decided, [note for note in wrong if note not in changed], refused)
+    left = [note for note in wrong if note not in changed and (note.is_made_here or note.waits)]
+    return SessionReading(decided, left, refused)
 
 
 class _Support:

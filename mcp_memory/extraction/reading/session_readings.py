@@ -119,7 +119,9 @@ class SessionReadings:
                 made = await self._store.store(reading.statements, captured)
                 lost = [*reading.refused, *made[CandidateOutcome.CROWDED_OUT]]
                 refused += lost
-                wrong = [note for note in reading.wrong if not has_words_of(note.text, refused)]
+                held = [note.id for note in reading.wrong if has_words_of(note.text, refused)]
+                await self._session_notes.hold(held, captured.session)
+                wrong = [note for note in reading.wrong if note.id not in held]
                 await self._session_notes.drop_read([note.id for note in wrong], captured.session)
                 others = [note.id for note in wrong if not note.is_made_here]
                 await self._session_notes.drop_waiting(others, captured.session)

@@ -74,6 +74,8 @@ class StatementStore:
                 if of and entry and entry.outcome in _KEPT and (is_sure or of.waits):  # it says it better
                     await self._notes.drop_read([of.id], captured.session, even_remembered=is_sure)
                     await self._notes.drop_waiting([of.id], captured.session)
+                elif of and statement.refutes and not (entry and entry.outcome in _KEPT):
+                    await self._notes.hold([of.id], captured.session)
                 if is_sure:
                     for message in statement.evidence.messages:
                         worded[message.offset] += f"\n{candidate.said}"
