@@ -1,7 +1,6 @@
 """Reviews candidates, and notes stored without review. Each choice takes a note and the etag that you saw."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from ulid import ULID
@@ -11,14 +10,7 @@ from mcp_memory.core.requests import ReviewRequest
 from mcp_memory.core.serializers import ACCEPT, CANDIDATE, DROP, EDIT, STORED, Choice, Payload, ReviewItem, reference
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import index_written, why_behind
-from mcp_memory.errors import (
-    AlreadyExists,
-    IndexUnavailable,
-    InvalidInput,
-    McpMemoryError,
-    NotFound,
-    PreconditionFailed,
-)
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
 from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
@@ -30,7 +22,6 @@ from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.journals.change_journal import DECISION, acting, current_caller
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.marks.head_values import MAX_WHEN
-from mcp_memory.vault.new_note import name_tails
 from mcp_memory.vault.note_file import NoteFile, file_stem
 
 MAX_ITEMS = 10_000
@@ -116,11 +107,9 @@ class Review:
             lambda: self._accepted(path, request.etag, request.text, changes, old, is_replacing=is_replacing),
             what="accepting it",
         )
-        for changed in (file, *others):
+        await index_written(self._core, file, path)
+        for changed in others:
             await index_written(self._core, changed)
-        if path != file.record.path:
-            with suppress(IndexUnavailable):  # the next sweep finds that the file is gone
-                await self._core.indexing.writer.remove_deleted(path)
         await self._record(file.record.id, CandidateOutcome.ACCEPTED)
         return file.record
 
@@ -235,17 +224,9 @@ class Review:
             file_text = f"{file.text[: file.body_start]}\n{text.strip()}\n"
         file = self._vault.filing.revise(path, frontmatter.patch(file_text, changes), record.etag)
         if record.state is NoteState.INBOX:
-            file = self._moved(file)
+            kind = self._vault.kinds.get(file.record.kind)
+            file = self._vault.filing.move_to_free(file, f"{kind.folder}/{file_stem(file.record.title)}")
         return file, [self._vault.supersede(note.path, record.id) for note in old]
-
-    def _moved(self, file: NoteFile) -> NoteFile:
-        record = file.record
-        folder, stem = self._vault.kinds.get(record.kind).folder, file_stem(record.title)
-        for tail in name_tails(record.id):
-            with suppress(AlreadyExists):
-                target = self._vault.layout.in_home(f"{folder}/{stem}{tail}.md")
-                return self._vault.filing.move(record.path, target, record.id)
-        raise AlreadyExists(f"every name for {record.path} is taken", hint="give it another title")
 
     def _merged(self, path: NotePath, into: NotePath, etag: str | None) -> NoteFile:
         candidate, note = self._candidate(path, etag), self._vault.read(into)

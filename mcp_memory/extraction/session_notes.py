@@ -31,7 +31,7 @@ from mcp_memory.text.parsed_values import text_at
 from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import INBOX, NoteFile
+from mcp_memory.vault.note_file import INBOX, NoteFile, file_stem
 from mcp_memory.vault.withheld_pages import sources_of
 
 SURE = 0.85
@@ -114,7 +114,7 @@ class SessionNotes:
         with suppress(Refused, NotFound, PreconditionFailed), acting(by_client):
             changed = await in_thread(change, what="replacing a copy")
             for file in changed:
-                await index_written(self._core, file)
+                await index_written(self._core, file, path)
             if changed:
                 await self.record(changed[-1].record.id, captured.session, CandidateOutcome.COPIED)
                 return True
@@ -145,17 +145,17 @@ class SessionNotes:
     async def hold(self, note_ids: Collection[str], session: str) -> None:
         """Let stored notes of a session wait for review that a language model calls wrong, when nothing was stored in
         their place."""
+        filing, read = self._core.vault.filing, self._core.vault.read
         for note in await self.extracted(session):
             if (
                 note.id in note_ids
                 and note.state is NoteState.ACTIVE
-                and not note.is_edited
-                and note.score < REMEMBERED
+                and not (note.is_edited or note.score >= REMEMBERED)
             ):
-                target = self._core.vault.layout.in_home(f"{INBOX}/{note.id}.md")
-                file = await in_thread(self._core.vault.filing.move, note.path, target, note.id, what="moving it")
-                await index_written(self._core, file)
-                await self._core.indexing.writer.remove_deleted(note.path)
+                file = await in_thread(read, note.path, what="reading a wrong note")
+                place = f"{INBOX}/{file_stem(file.record.title)}"
+                file = await in_thread(filing.move_to_free, file, place, what="moving it")
+                await index_written(self._core, file, note.path)
                 await self.record(note.id, session, CandidateOutcome.WAITING)
 
     async def drop_waiting(self, note_ids: Iterable[str], session: str) -> None:

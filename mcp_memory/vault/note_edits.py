@@ -123,6 +123,8 @@ class NoteEditor:
         AlreadyExists, PreconditionFailed if another note is there now, StorageFailed."""
         self._notes.require_vault()
         if change.kind is ChangeKind.MOVED and change.other:
+            if self._notes.is_gone(change.path):  # a restore has brought it back
+                return self._notes.read(NotePath(change.other))
             if self._notes.read(change.path).record.id not in {change.note, f"path:{change.path}"}:
                 raise PreconditionFailed(f"{change.path} is another note now", hint="mcp-memory changes")
             return self._notes.move(change.path, NotePath(change.other))

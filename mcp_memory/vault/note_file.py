@@ -67,6 +67,11 @@ class Layout:
             return None
         return self.in_home(f"{ARCHIVE}/{below}")
 
+    def in_inbox(self, path: NotePath | None) -> str:
+        """Return the place of a proposal in the managed folder, without `.md`; empty for another note."""
+        below = (path and self.below_home(path)) or ""
+        return below.removesuffix(".md") if below.startswith(f"{INBOX}/") else ""
+
     def before_archive(self, path: NotePath) -> NotePath | None:
         """Return the place from which a note came to `_archive/`; None for a note that isn't there."""
         below = self.below_home(path)

@@ -1,8 +1,9 @@
 """Move notes into topics and write the pages of topics: whole files, and only our own."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
-from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
+from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.markdown import frontmatter
@@ -11,6 +12,7 @@ from mcp_memory.topics.page import PAGE
 from mcp_memory.topics.page_parts import TITLE, Parts, hash_title, known_lines, own_text
 from mcp_memory.topics.topic_tree import PageState
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
+from mcp_memory.vault.new_note import name_tails
 from mcp_memory.vault.note_file import MEMORY, NoteFile, content_hash
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, OwnershipTier, Provenance, tier_of
@@ -41,6 +43,14 @@ class TopicFiles:
         kind = PAGE_KIND if record.state is NoteState.SUMMARY else record.kind
         self.record(note_id, target, record.content_hash, kind, record.project, left=source)
         return self._notes.move(source, target)
+
+    def move_to_free(self, file: NoteFile, place: str) -> NoteFile:
+        """Rename a note's file to the first free name of this place in the managed folder. Raises as `move`."""
+        record = file.record
+        for tail in name_tails(record.id):
+            with suppress(AlreadyExists):
+                return self.move(record.path, self._notes.layout.in_home(f"{place}{tail}.md"), record.id)
+        raise AlreadyExists(f"every name for {record.path} is taken", hint="give it another title")
 
     def owns(self, file: NoteFile) -> bool:
         """Return whether the note is the agents' own, so that we may rewrite its links, and could write it back as it

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ulid import ULID
 
-from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
 from mcp_memory.storage.base import Listing, Prepared, StorageBackend
 from mcp_memory.vault import draft as drafts
@@ -27,7 +27,7 @@ from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_edits import NoteEditor
-from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.note_file import ARCHIVE, MEMORY, NoteFile
 from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
@@ -184,7 +184,7 @@ class Vault:
         if path == MEMORY and entry:
             return self._memory.forget(entry, reason, by)
         with self._superseding:
-            return self._retirement.forget(self._retirable(path, by), entry, reason, by)
+            return self._retirement.forget(self._out_of_inbox(path, by), entry, reason, by)
 
     def restore(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
         """Undo a forget or `archive`: restore the old bytes, or if the note has changed since, remove the marks. If
@@ -198,6 +198,8 @@ class Vault:
             file = self._retirable(path, by)
             holding = None if entry else self.chains.holding(file)
             file = self._retirement.restore(file, entry)
+            if waiting := self.layout.in_inbox(self.layout.before_archive(path)):
+                return self.filing.move_to_free(file, waiting)
             is_rival = holding and self.read(holding.record.path).record.state is file.record.state is NoteState.ACTIVE
             if not (holding and is_rival):
                 return file
@@ -213,7 +215,7 @@ class Vault:
         """Mark a note as archived, or with `done` as a commitment that was kept: only searches for archived notes find
         it. Idempotent. Raises as `forget`."""
         self._notes.require_vault()
-        return self._retirement.archive(self._retirable(path, by), entry, done=done)
+        return self._retirement.archive(self._out_of_inbox(path, by), entry, done=done)
 
     def list_tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
         """Return the tombstones of the forgotten notes among these, and of all forgotten log entries, without those
@@ -320,6 +322,14 @@ class Vault:
         file = self._retirable(path, caller)
         self._retirement.check_supersede(file, entry)
         return (entry_note(file, entry) if entry else None) or file
+
+    def _out_of_inbox(self, path: NotePath, by: Caller) -> NoteFile:
+        """Return a note that is retired, and move a proposal to the archive. A file that a person wrote stays."""
+        file = self._retirable(path, by)
+        if waiting := self.layout.in_inbox(path):
+            with suppress(AlreadyExists, Refused):
+                return self.filing.move_to_free(file, f"{ARCHIVE}/{waiting}")
+        return file
 
     def _retirable(self, path: NotePath, by: Caller = UNKNOWN) -> NoteFile:
         file, layout = self.read(path), self.layout

@@ -441,6 +441,39 @@ async def test_what_waits_is_one_number_for_the_doctor_and_the_person(world: Wor
         assert begun.waiting == 2 and "waiting" not in begun.text
 
 
+@pytest.mark.parametrize("choice", ["drop", "merge", "finish", "forget", "archive"])
+async def test_a_decided_proposal_leaves_the_inbox_and_comes_back(world: World, choice: str):
+    async with world.engine() as engine:
+        other = await engine.append("We use Postgres 16.", kind="decision")
+        for text in ("Maybe we should drop Python 3.10.", "Vielleicht sollten wir Celery nehmen."):
+            await take(engine, [person(text)])
+            (item,) = [one for one in await engine.inbox() if one.what == "candidate"]
+            before = world.files()
+
+            async def decide(target: str = item.id) -> None:
+                if choice in {"forget", "archive"}:
+                    await engine.perform("forget", {"target": target, "archive": choice == "archive"})
+                else:
+                    await engine.review(choice, target, note=other.id if choice == "merge" else None)
+
+            await decide()
+            await engine.sweep()
+            (note,) = [one for one in records(engine) if one.id == item.id]
+            assert note.path == f"_archive/{item.path}" and not [*world.root.glob("_inbox/[!.]*")]
+            await engine.perform("undo", {"target": item.id, "sure": True})
+            assert world.files() == before
+            await decide()
+            assert (await engine.perform("restore", {"target": item.id}))["path"] == item.path
+            await decide()
+
+
+async def test_a_persons_own_file_in_the_inbox_stays_where_it_is(world: World):
+    world.write("_inbox/oil.md", "The weir is oiled in May.")
+    async with world.engine() as engine:
+        await engine.forget("_inbox/oil.md", source="person", personal=True)
+        assert paths(engine, NoteState.DELETED) == ["_inbox/oil.md"]
+
+
 async def test_operations_say_what_is_wrong(world: World):
     async with world.engine() as engine:
         for choice in ("eat", "merge"):

@@ -120,11 +120,13 @@ async def forget_note(
     try:
         with anyio.fail_after(config.write_deadline_s):
             await writer.index_note(file)
+            if file.record.path != path:
+                await writer.remove_deleted(path)
             for copy in _identical_files(core, file):
                 with suppress(NotFound):  # it was filed elsewhere, and is this very note
                     await writer.index_note(await in_thread(lambda copy=copy: vault.read(copy), what="reading"))
     except (McpMemoryError, TimeoutError) as error:
-        for written in (path, *_identical_files(core, file)):
+        for written in (file.record.path, *_identical_files(core, file)):
             put_off(core, written, error)
     core.search.model.wake()
     return replace(file.record, id=NoteId(f"{path}#{entry}")) if entry else file.record

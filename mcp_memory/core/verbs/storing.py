@@ -67,11 +67,13 @@ async def index_change(core: Core, stored: WriteResult, until: float) -> str:
     return "keywords"
 
 
-async def index_written(core: Core, file: NoteFile) -> None:
-    """Index a note that a person's change has written. A failure is left to the next sweep, since the change is
-    made."""
+async def index_written(core: Core, file: NoteFile, before: NotePath | None = None) -> None:
+    """Index a note that a person's change has written, or moved from the place `before`. A failure is left to the next
+    sweep, since the change is made."""
     try:
         await core.indexing.writer.index_note(file)
+        if before and before != file.record.path:
+            await core.indexing.writer.remove_deleted(before)
     except McpMemoryError as error:
         put_off(core, file.record.path, error)
 

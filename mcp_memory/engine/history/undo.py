@@ -201,6 +201,4 @@ async def _bring_back(core: Core, change: NoteChange) -> None:
     def bring_back() -> NoteFile:
         return core.vault.editing.bring_back(change, find_earlier(core, change))
 
-    await index_written(core, await in_thread(bring_back, deadline_s=30, what="writing it"))
-    if change.kind is ChangeKind.MOVED:
-        await core.indexing.writer.remove_deleted(change.path)
+    await index_written(core, await in_thread(bring_back, deadline_s=30, what="writing it"), change.path)

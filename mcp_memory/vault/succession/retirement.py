@@ -143,7 +143,7 @@ class Retirement:
             if not is_ours and now.record.state is not NoteState.ARCHIVED:
                 raise Refused(f"{file.record.path} has a status of its own", hint="change it with mcp-memory edit")
             known = {"done_at": self._now()} if done and "done_at" not in now.record.meta else dict[str, datetime]()
-            if now.record.state is NoteState.ARCHIVED:
+            if now.record.state is NoteState.ARCHIVED and status:
                 return known
             # it may be superseded, and active again
             return {"status": Status.ARCHIVED.value, "superseded_by": None, "superseded_at": None, **known}
