@@ -19,7 +19,7 @@ from mcp_memory.text.language.word_tables import read_cues
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
 """The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
 promise. One word suffices if the sentence names nothing else, and asks to tick it off or names the same act. Only words
-of four letters or more matter, because other languages have no list of short function words here."""
+of four letters or more matter."""
 _PERSON = re.compile(
     r"\b(?:der|die|das|de[mns]|k?eine?[mnrs]?|[mds]eine?[mnrs]?|unsere?[mnrs]?|zu[mr]|[iv]m|am|bis|on|by|until) \w+"
     r"|(?<=\w )((?:(?:de|von|of) |d['’])?(?-i:[A-ZÀ-Þ])\w+(?:['’]s\b)?)",

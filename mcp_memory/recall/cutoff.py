@@ -16,7 +16,8 @@ from mcp_memory.search.confidence import place_of
 from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.search.thresholds import LIKELY, POINTED, POINTED_BESIDE, UNSURE
 from mcp_memory.text.language.identifiers import names_known
-from mcp_memory.text.language.terms import STOP_WORDS, fold, words
+from mcp_memory.text.language.terms import fold, words
+from mcp_memory.text.language.word_lists import STOP_WORDS
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.succession.entry_marks import note_of
 

@@ -15,7 +15,7 @@ from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.text.dates.due import DueDate, due_from
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.sentences import beginning, quick_sentences, statement_of
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.terms import telling_words
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.ownership import is_persons
 
@@ -138,8 +138,8 @@ def question_about_due(prompt: str) -> str | None:
 
 def asked_about(found: Sequence[Commitment], question: str) -> list[Reminder]:
     """Return a line for each commitment that shares a word with the question, such as a name, or else for all."""
-    asked = content_words(question)
-    named = [one for one in found if asked & content_words(one.text)]
+    asked = telling_words(question)
+    named = [one for one in found if asked & telling_words(one.text)]
     return [_reminder(due_line(one), one) for one in named or found][:MOST_TOLD]
 
 

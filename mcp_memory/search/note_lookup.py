@@ -21,7 +21,7 @@ from mcp_memory.runtime.threads import ThreadPool, in_thread, place_of
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.text.escape_invisible import in_line, named_again
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import content_words, coverage, terms
+from mcp_memory.text.language.terms import coverage, telling_words, terms
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.journals.ledger import Ledger
@@ -177,9 +177,9 @@ class NearPassage(NamedTuple):
 
 def quote(text: str, words: str) -> str:
     """Return the sentence of a note that has most of these words."""
-    wanted = content_words(words)
+    wanted = telling_words(words)
     found = [sentence.text for sentence in sentences(text)] or [" ".join(text.split())]
-    return truncate(max(found, key=lambda sentence: coverage(wanted, content_words(sentence))), QUOTED_TOKENS)
+    return truncate(max(found, key=lambda sentence: coverage(wanted, telling_words(sentence))), QUOTED_TOKENS)
 
 
 class NearNotes:

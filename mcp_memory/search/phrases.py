@@ -15,8 +15,9 @@ import numpy as np
 
 from mcp_memory.index.base import NearPhrase, ScoredRows
 from mcp_memory.text.language.sentences import is_question
+from mcp_memory.text.language.subjects import GENERIC_WORDS
 from mcp_memory.text.language.terms import content_words, fold, words
-from mcp_memory.text.language.word_lists import GENERIC_WORDS, function_words
+from mcp_memory.text.language.word_lists import function_words
 
 MOST_PHRASES = 50
 """The most phrases, by meaning, whose words are compared."""

@@ -24,8 +24,8 @@ from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.topic_labels import title_of
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import defined_by, is_question, is_secondary, main_clause
+from mcp_memory.text.language.subjects import GENERIC_WORDS
 from mcp_memory.text.language.terms import REPEATED, content_words, coverage, folded
-from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 NAME = "extractive"

@@ -16,9 +16,9 @@ from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, Summ
 from mcp_memory.summarizers.candidates import MOST_SENTENCES, READ_CHARS, Idf
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.subjects import shared_subject, subject_of
+from mcp_memory.text.language.subjects import GENERIC_WORDS, LABELS, shared_subject, subject_of
 from mcp_memory.text.language.terms import fold, words
-from mcp_memory.text.language.word_lists import ARTICLES, GENERIC_WORDS, LABELS, PREPOSITIONS, function_words
+from mcp_memory.text.language.word_lists import ARTICLES, PREPOSITIONS, function_words
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 

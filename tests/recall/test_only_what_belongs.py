@@ -140,3 +140,30 @@ async def test_figures_of_people(
     assert found["context_precision"].mean >= notes
     assert found["context_recall_any"].mean >= any_told
     assert found["tokens"].mean <= tokens
+
+
+@pytest.mark.parametrize(
+    ("note", "asked", "other"),
+    [
+        (
+            "Die Rechnungen werden von Petra geprüft, wenn sie aus dem Urlaub zurück ist.",
+            "wer prüft die Rechnungen?",
+            "wird das dann auch von dem Test abgedeckt, wenn ich es so lasse?",
+        ),
+        (
+            "Les factures sont vérifiées par Chloé quand elle est de retour dans le bureau.",
+            "qui vérifie les factures ?",
+            "qui a écrit ça dans le module, et quand est-ce que c'est prévu ?",
+        ),
+        (
+            "Las facturas las revisa Marta cuando está de vuelta en la oficina.",
+            "¿quién revisa las facturas?",
+            "¿quién lo hizo así y para cuándo está?",
+        ),
+    ],
+)
+async def test_function_words_bring_up_no_note(world: World, note: str, asked: str, other: str):
+    async with world.engine() as engine:
+        await engine.append(note, kind="fact")
+        world.later(days=1)
+        assert note in await told(engine, "a", asked) and await told(engine, "b", other) == ""

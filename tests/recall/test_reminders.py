@@ -245,3 +245,22 @@ async def test_outside_of_all_projects_only_what_has_none_is_told(world: World) 
         assert "yard" in asked and "Petra" not in asked
         heartbeat = (await engine.brief("openclaw/d", due=True)).text
         assert "yard" in heartbeat and "Petra" not in heartbeat
+
+
+@pytest.mark.parametrize(
+    ("duties", "asked"),
+    [
+        (["Für Petra die Rechnung schicken.", "Beim Zahnarzt für den Termin anrufen."], "was ist für Petra fällig?"),
+        (
+            ["Envoyer la facture pour Chloé.", "Appeler le dentiste pour le rendez-vous."],
+            "j'ai promis quoi pour Chloé ?",
+        ),
+        (["Enviar la factura para Marta.", "Llamar al dentista para la cita."], "¿qué le prometí para Marta?"),
+    ],
+)
+async def test_a_question_about_what_is_due_is_about_what_it_names(world: World, duties: list[str], asked: str):
+    async with world.engine() as engine:
+        for duty in duties:
+            await engine.append(duty, kind="commitment", due="2026-12-05")
+        shown = await told(engine, "a", asked)
+        assert [duty in shown for duty in duties] == [True, False]

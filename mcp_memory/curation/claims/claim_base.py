@@ -20,8 +20,8 @@ from mcp_memory.recall.excerpts import shortened
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.subjects import GENERIC_WORDS
 from mcp_memory.text.language.terms import fold
-from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.language.word_tables import read_table
 from mcp_memory.topics.page import CONTENTS, ENTITIES
 from mcp_memory.vault.succession.entry_marks import is_private

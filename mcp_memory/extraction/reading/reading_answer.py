@@ -23,7 +23,7 @@ from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.denials import DENIES, INSTEAD, denies
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import statement_of
-from mcp_memory.text.language.terms import REPEATED, content_words, coverage, terms
+from mcp_memory.text.language.terms import REPEATED, content_words, coverage, telling_words, terms
 from mcp_memory.text.language.word_lists import language_of
 from mcp_memory.text.markdown.inline_text import is_harmless
 from mcp_memory.text.parsed_values import list_at, text_at
@@ -194,7 +194,7 @@ class _Support:
         name it in the words before."""
         is_duty = of.kind == StatementKind.COMMITMENT
         about = self._words.before(evidence.messages[0]) if is_duty else evidence.text
-        if not evidence.is_certain or not content_words(about) & content_words(of.text):
+        if not evidence.is_certain or not telling_words(about) & telling_words(of.text):
             return None
         return ReadStatement(Verdict.END, StatementKind.FACT, "", evidence, of)
 

@@ -23,7 +23,8 @@ from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.language.denials import ADVISES_AGAINST, DENIES, FORBIDS
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import quick_sentences
-from mcp_memory.text.language.terms import REPEATED, STOP_WORDS, words
+from mcp_memory.text.language.terms import REPEATED, words
+from mcp_memory.text.language.word_lists import STOP_WORDS
 from mcp_memory.vault.ownership import PERSONS_SOURCES
 from mcp_memory.vault.succession.entry_marks import note_of
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from mcp_memory.text.language.terms import STOP_WORDS
+from mcp_memory.text.language.word_lists import STOP_WORDS
 
 MAX_NAME_WORDS, MAX_NAME_CHARS = 4, 40
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mcp_memory.text.dates import MONTHS
-from mcp_memory.text.language.terms import STOP_WORDS, fold, terms
+from mcp_memory.text.language.terms import fold, terms
+from mcp_memory.text.language.word_lists import STOP_WORDS
 
 MAX_FACTS = 5000
 """The limit per text. A table of numbers may contain more."""

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection
 
-from mcp_memory.text.language.terms import STOP_WORDS, dotted_names, fold, folded, symbol_names
+from mcp_memory.text.language.terms import dotted_names, fold, folded, symbol_names
+from mcp_memory.text.language.word_lists import STOP_WORDS
 
 _NAME = re.compile(r"\w+")
 _INNER = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")

@@ -8,6 +8,8 @@ from functools import lru_cache
 from string import ascii_lowercase
 from unicodedata import normalize
 
+from mcp_memory.text.language.word_lists import STOP_WORDS, stop_words
+
 REPEATED = 0.8
 """The coverage from which a text repeats a sentence. The rest is how the sentence joins its neighbors."""
 
@@ -75,17 +77,6 @@ _MOST_WORDS_ASIDE, _MOST_WORDS_BESIDE_EMOJI = 4, 2
 """The most words of a question in which an emoji is meaningful, and `node.js` isn't described well enough by its
 words."""
 
-_GRAMMAR = """
-a about all also am an and any are as at be been being both but by can could d did didn do does doesn doing don
-done each for from had has hasn have haven having he her here hers him his how i if in into is isn it its just ll
-m may me might mine must my no nor not of on only or our ours own re s same shall she should shouldn so some such
-t than that the their theirs them then there these they this those to too us ve very was wasn we were weren what
-when where which who whom whose why will with would wouldn you your yours
-"""
-STOP_WORDS = frozenset(_GRAMMAR.split())
-"""English function words, and the remains of contractions (`didn`, `ll`). Other languages need none: the index drops
-words that most chunks contain."""
-
 _SHORTEST_STEM = 3
 
 MIN_SPELLING_CHARS, MAX_SPELLING_CHARS = 5, 24
@@ -118,7 +109,7 @@ def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
     head = question[:limit_chars]
     if _DOTTED.fullmatch(alone := head.strip(" \n?!.,")):
         return [alone.lower()]
-    shouting = head.upper() == head
+    shouting, dropped = head.upper() == head, stop_words(words(head))
     everything: dict[str, None] = {}
     meaningful: dict[str, None] = {}
     emoji: dict[str, None] = {}
@@ -135,7 +126,7 @@ def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
             if not any(character.isalnum() for character in piece):
                 continue
             everything[piece] = None
-            if acronym or piece not in STOP_WORDS:
+            if acronym or piece not in dropped:
                 meaningful[piece] = None
     found = meaningful or everything
     beside = emoji if len(found) <= _MOST_WORDS_BESIDE_EMOJI else {}
@@ -186,8 +177,16 @@ def folded(text: str) -> frozenset[str]:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the folded words of a text, without stop words."""
+    """Return the folded words of a text, without English stop words. In other languages the number of these words is
+    measured with their function words."""
     return frozenset(fold(word) for word in words(text) if word not in STOP_WORDS)
+
+
+def telling_words(text: str) -> frozenset[str]:
+    """Return the folded words of a text, without the stop words of its language, to find out whether texts share
+    any."""
+    found = words(text)
+    return frozenset(map(fold, set(found) - stop_words(found)))
 
 
 def topic_asked_about(question: str) -> frozenset[str]:

@@ -4,10 +4,18 @@ The languages are those that put spaces between words and are common in notes. T
 with the most function words in the text, so that English `war` and `son` aren't lost to German and French.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 
-from mcp_memory.text.language.terms import STOP_WORDS, fold
+_GRAMMAR = """
+a about all also am an and any are as at be been being both but by can could d did didn do does doesn doing don
+done each for from had has hasn have haven having he her here hers him his how i if in into is isn it its just ll
+m may me might mine must my no nor not of on only or our ours own re s same shall she should shouldn so some such
+t than that the their theirs them then there these they this those to too us ve very was wasn we were weren what
+when where which who whom whose why will with would wouldn you your yours
+"""
+STOP_WORDS = frozenset(_GRAMMAR.split())
+"""English function words, and the remains of contractions (`didn`, `ll`)."""
 
 _ARTICLES = "a an the my your his her its our their this that these those"
 _PREPOSITIONS = """
@@ -29,17 +37,23 @@ waren wird werden wurde wurden worden sein hat haben hatte kann können konnte m
 von vom mit zu zum zur auf für aus bei nach über unter vor durch ohne gegen um im in am an ins als wie wenn dass weil
 damit dann auch noch nur schon sehr mehr so hier dort da dies diese dieser dieses diesem diesen jede jeder jedes alle
 alles man ich du er sie es wir ihr ihre ihren ihrem sich mich dich uns euch mein dein unser was wer wo wann warum welche
-welcher welches werde sowie bzw etwa dabei dazu daher""",
+welcher welches welchen welchem werde sowie bzw etwa dabei dazu daher bin bist seid habe hast habt hattest wäre wären
+würde würden könnte könnten müsste sollte sollten dürfen kannst musst willst will mag mir dir ihm ihn ihnen meine meinen
+meinem meiner deine deinen deinem deiner seine seinen seinem seiner unsere unseren unserem unserer wem wen wessen woher
+wohin wieso weshalb womit wofür bis seit zwischen denn doch ob oben also""",
     "fr": """le la les un une des du de au aux et ou mais ne pas plus est sont était être été avoir a ont avait peut
 peuvent doit dans sur sous avec sans pour par entre vers chez que qui quoi dont où quand comme si ce cet cette ces son
 sa ses mon ma mes ton ta tes notre nos votre vos leur leurs je tu il elle on nous vous ils elles se en y aussi très tout
 tous toute toutes même fait faire donc alors ainsi lorsque puis ai avons avez suis sommes êtes étaient sera seront
-avaient""",
+avaient as es qu quel quelle quels quelles pourquoi comment combien où ça cela celui celle ceux celles lui moi toi eux
+peux veux veut dois doivent faut était serait jusque jusqu avant après depuis""",
     "es": """el la los las un una unos unas de del al a y e o u pero no es son era ser sido está están hay ha han había
 puede pueden debe en con sin sobre bajo desde hasta para por entre que quien cual cuando donde como si este esta esto
 estos estas ese esa eso su sus mi mis tu tus nuestro nuestra yo él ella ellos ellas nosotros usted lo se me te le les
 más muy también todo todos toda todas ya así porque cada otro otra he has hemos eran soy somos fue fueron estaba
-estaban""",
+estaban qué quién quiénes cuál cuáles cuándo cuánto cuánta cuántos dónde cómo quienes cuales cuanto aunque eres estoy
+estás tengo tiene tienen tienes hace hacer deben puedo puedes mí ti nos les lo esa esos esas aquel ante tras según
+durante""",
     "pt": """o a os as um uma uns umas de do da dos das no na nos nas ao aos à às e ou mas não é são foi ser está estão
 tem têm pode podem deve em com sem para por pelo pela entre que quem qual quando onde como se este esta isto esse essa
 isso seu sua seus suas meu minha nós você eles elas mais muito também todo todos toda todas já então porque cada outro
@@ -69,30 +83,11 @@ olan olarak olur olduğu ise ama fakat ancak hem her bazı tüm ben sen biz siz 
     "ar": """في من على إلى عن مع هذا هذه ذلك تلك التي الذي الذين أن إن كان كانت لا ما لم لن هو هي هم نحن أنا أنت كل بعض
 أو ثم قد بعد قبل عند حتى إذا كما بين و""",
 }
-_GENERIC = """
-able absolutely actually admire agree ah almost always amazing another anyway appreciate attitude awesome back bad
-beautiful became become believe best better big biggest bit blast brave bunch bye calm calming came caring cause change
-cherish come comfort coming conclusion congrats cool curious day days definitely delicious deserve details difference
-due easy encourage encouragement encouraging enjoy enjoyable enjoying especially etc even example examples excited
-excitement exciting experience fantastic far favorite favourite feel feeling feels felt find folks forward found fresh
-friday fun gave get gets getting give glad go goes going gonna good gorgeous got gotta grateful great guess guy guys
-haha happen happened happiness happy hard harder hear heard hello help helped helping hesitate hey hi holding honest
-hope hopeful huge idea image impact important impressive incredible inspiration inspire inspired inspiring interested
-interesting introduction joy keep keeping kept kind kindness know large last lately later laugh laughing laying learn
-learned least left let lets life like little lol long look looking looks lot lots love loved luck lucky made make makes
-making man maybe mean means meant memorable men moment monday month months more morning most motivate motivated
-motivating need needed needs nervous new next nice night now oh ok okay old ones ongoing opportunity other others out
-overview part passion passionate people person photo pic picture place positive positivity powerful pretty probably
-proud put quite reaction ready real realized really recap recently refreshing relax relaxing remember remind reminded
-reminder reminds rewarding right sad said saturday saw say saying see seeing seem seems seen share sharing show showed
-sitting small soon sorry sort sound sounds special standing start started stay stuff summary sunday super support
-supportive sure sweet take taken taking talk tell terrific thank thankful thanks thing things think thinking thought
-thoughtful thrilled thursday time times tiny tip tips today told tomorrow ton tonight tons took totally tough tried true
-try trying tuesday understand unforgettable use used using usually vibe vibes wait wanna want wanted wants watch way
-ways wearing wednesday week weekend weeks well went whole wish woman women won wonderful words work worked working works
-world worried worries worry worth worthwhile wow ya yea yeah year years yep yes yesterday
-"""
 
+_AMBIGUOUS = """
+also am as chat come die do fait fin fur man mi on pas per plus pour se sera si son war was
+"""
+"""Words of other languages that may be English, and show no language by themselves."""
 
 ARTICLES = frozenset(_ARTICLES.split())
 PREPOSITIONS = frozenset(_PREPOSITIONS.split())
@@ -101,16 +96,11 @@ PREPOSITIONS = frozenset(_PREPOSITIONS.split())
 ENGLISH = STOP_WORDS | ARTICLES | PREPOSITIONS | frozenset(_ENGLISH.split())
 _LANGUAGES = {"en": ENGLISH} | {code: frozenset(words.split()) for code, words in _OTHERS.items()}
 
-GENERIC_WORDS = frozenset(map(fold, _GENERIC.split()))
-"""Folded English words that name no subject, however frequent in a conversation: words of greeting, thanks, praise,
-feeling and time. Other languages need none, because words common in memory have little weight anyway."""
-
-_LABELS = """
-note notes decision decisions fact fix fixes lesson idea workflow reference preference error errors symptom cause reason
-problem todo update open question warning rule info tip wip done rejected
-"""
-LABELS = frozenset(map(fold, _LABELS.split()))
-"""Leads that name the type of a note."""
+_BY_WORD = defaultdict[str, list[str]](list)
+for _code, _known in _LANGUAGES.items():
+    for _word in _known:
+        _BY_WORD[_word].append(_code)
+_ALSO_ENGLISH = frozenset(_AMBIGUOUS.split())
 
 
 def function_words(words: Iterable[str]) -> frozenset[str]:
@@ -118,7 +108,13 @@ def function_words(words: Iterable[str]) -> frozenset[str]:
     return _LANGUAGES[language_of(words)]
 
 
+def stop_words(words: Sequence[str]) -> frozenset[str]:
+    """Return the words of a text that name nothing: English ones, and those of its language."""
+    code = language_of(word for word in words if len(word) > 1 and word not in _ALSO_ENGLISH)
+    return STOP_WORDS if code == "en" else STOP_WORDS | _LANGUAGES[code]
+
+
 def language_of(words: Iterable[str]) -> str:
     """Return the code of the most likely language of these words; `en` without any sign of a language."""
-    counts = Counter(words)
-    return max(_LANGUAGES, key=lambda code: sum(n for word, n in counts.items() if word in _LANGUAGES[code]))
+    counts = Counter(code for word in words for code in _BY_WORD.get(word, ()))
+    return max(_LANGUAGES, key=counts.__getitem__)

@@ -2,7 +2,7 @@
 
 import re
 
-from mcp_memory.text.language.terms import STOP_WORDS
+from mcp_memory.text.language.word_lists import STOP_WORDS
 
 _OF_PHRASES = re.compile(r"passphrase|(?:seed|recovery|backup)[ \-]phrase|mnemonic")
 _OF_PASSWORDS = re.compile(r"passwor[dt]|kennwort|mot de passe|contrase[ñn]a")
