@@ -23,7 +23,7 @@ from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.denials import DENIES, INSTEAD, denies
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import statement_of
-from mcp_memory.text.language.terms import REPEATED, content_words, coverage, telling_words, terms
+from mcp_memory.text.language.terms import REPEATED, content_words, coverage, telling_words, terms, words
 from mcp_memory.text.language.word_lists import language_of
 from mcp_memory.text.markdown.inline_text import is_harmless
 from mcp_memory.text.parsed_values import list_at, text_at
@@ -222,7 +222,7 @@ class _Support:
     def _has(self, text: str, names: str, said: str, also: FactKind = FactKind.IDENTIFIER) -> bool:
         """Return whether texts have the identifiers, or also the names, and the numbers of a statement. In German, any
         noun looks like a name."""
-        kinds = {FactKind.IDENTIFIER} if language_of(terms(text)) == "de" else {FactKind.IDENTIFIER, also}
+        kinds = {FactKind.IDENTIFIER} if language_of(words(text)) == "de" else {FactKind.IDENTIFIER, also}
         found = [fact.key for fact in facts(_PER.sub(" ", text)) if fact.kind in kinds and not fact.key[0].isdigit()]
         unsaid = [name for name in found if plain(name) not in plain(names)]
         are_dates = all(map(_WRITTEN_DATE.fullmatch, map(in_english, unsaid)))
