@@ -23,7 +23,7 @@ from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.denials import DENIES, INSTEAD, denies
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import statement_of
-from mcp_memory.text.language.terms import REPEATED, content_words, coverage, telling_words, terms, words
+from mcp_memory.text.language.terms import REPEATED, content_words, coverage, telling_words, words
 from mcp_memory.text.language.word_lists import language_of
 from mcp_memory.text.markdown.inline_text import is_harmless
 from mcp_memory.text.parsed_values import list_at, text_at
