@@ -61,10 +61,23 @@ def test_the_list_has_what_waits_in_short_and_several_are_decided_at_once(place:
         assert "session 9673f648, @" in listed and "a-long-folder" not in listed
         assert "--accept ID ID" in listed
         assert stored[-6:] in place.run("review", "--stored").ok().out
-        unclear = place.run("review", "--accept", first, "--drop", stored, second)
-        assert unclear.code and "--accept or --drop" in unclear.err
+        assert place.run("review", first).code == 2
         assert len(said(place, "review", "--accept", first, second)["done"]) == 2
         assert "nothing waits" in place.run("review").ok().out
+
+
+def test_each_option_takes_the_ids_up_to_the_next_option(place: Place):
+    rows = [{"role": "user", "text": f"I think we should go with {one}."} for one in ("DuckDB", "Redis", "Kafka")]
+    (place.root / "talk.jsonl").write_bytes(lately("\n".join(map(json.dumps, rows)).encode()))
+    with place.started():
+        one, two, three = said(place, "sessions", "extract", "talk.jsonl", "--client", "codex")["waiting"]
+        done = said(place, "review", "--accept", one, "--drop", two, three)["done"]
+        assert [(each["choice"], each["id"]) for each in done] == [("accept", one), ("drop", two), ("drop", three)]
+        place.run("undo", three, "--yes").ok()
+        again = place.run("review", "--drop", one[-6:], three)
+        assert again.code and "does not wait for review" in again.err and "dropped" in again.out
+        again = place.run("review", "--accept", two)
+        assert again.code and "was dropped" in again.err
 
 
 def test_extract_finds_what_was_promised_and_lets_it_wait(place: Place):

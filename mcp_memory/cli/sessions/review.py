@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import click
 
@@ -12,10 +13,23 @@ from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.text.pluralize import counted
 
 
-@click.command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--accept", metavar="ID", multiple=True, help="Store this candidate, or several.")
-@click.option("--drop", metavar="ID", multiple=True, help="Discard this candidate, and never propose it again.")
+class ReviewCommand(click.Command):
+    """A command whose options --accept and --drop take all ids up to the next option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given, option = list[str](), ""
+        for before, arg in pairwise(["", *args]):
+            if arg.startswith("-"):
+                option = arg
+            elif option in {"--accept", "--drop"} and before != option:
+                given.append(option)
+            given.append(arg)
+        return super().parse_args(ctx, given)
+
+
+@click.command(cls=ReviewCommand)
+@click.option("--accept", metavar="ID...", multiple=True, help="Store these candidates.")
+@click.option("--drop", metavar="ID...", multiple=True, help="Discard these candidates, and never propose them again.")
 @flag("--conflicts", "only_conflicts", help="Only notes that contradict each other.")
 @flag("--stored", "only_stored", help="Only what was stored immediately.")
 @click.option("-p", "--project", help="Only what concerns this project's notes and notes without one.")
@@ -26,7 +40,6 @@ from mcp_memory.text.pluralize import counted
 @command_options
 def review(
     cli: CommandContext,
-    ids: tuple[str, ...],
     accept: tuple[str, ...],
     drop: tuple[str, ...],
     only_conflicts: bool,
@@ -57,9 +70,6 @@ def review(
     mcp-memory review --conflicts              only contradictions
     mcp-memory review --keep KABTV4
     mcp-memory review --both KABTV4 --with b7d3e468"""
-    if ids and bool(accept) == bool(drop):
-        raise InvalidInput("It isn't clear what to do with these ids.", hint="pass --accept or --drop before each list")
-    accept, drop = accept and accept + ids, drop and drop + ids
     on_candidates = bool(accept or drop)
     decisions = sum((on_candidates, keep is not None, both is not None))
     if decisions > 1 or (decisions and project) or (on_candidates and only_conflicts):
@@ -90,7 +100,8 @@ def _review(cli: CommandContext, wanted: Facts) -> None:
     lines = [line for item in by_subject(shown) for line in item_lines(item)]
     is_conflict = wanted["only"] == ["conflict"]
     nothing = "no contradiction waits; mcp-memory review shows what else does" if is_conflict else "nothing waits"
-    lines += ["", "mcp-memory review --accept ID ID … --drop ID …; on a terminal: by keys"] if shown else [nothing]
+    decide = "--keep ID; to keep both: --both ID" if is_conflict else "--accept ID ID … --drop ID …"
+    lines += ["", f"mcp-memory review {decide}; on a terminal: by keys"] if shown else [nothing]
     if stored := len(items) - len(shown):
         lines.append(f"{counted(stored, 'note')} stored already: mcp-memory review --stored")
     cli.show({"conflicts": list(map(_as_conflict, items))} if is_conflict else {"waiting": items}, lines)
@@ -103,13 +114,21 @@ def _as_conflict(item: Facts) -> Facts:
 
 def _decide_each(cli: CommandContext, decisions: Mapping[str, Sequence[str]]) -> None:
     done: list[Facts] = []
-    for choice, ids in decisions.items():
-        for target in dict.fromkeys(ids):
+    wanted = [(choice, target) for choice, ids in decisions.items() for target in dict.fromkeys(ids)]
+    for choice, target in wanted:
+        try:
             (answer,) = cli.ask("review", items=[target], choice=choice)["done"]
-            done.append({"choice": choice, **answer})
-            if not cli.as_json:
-                say_all([decided_line(choice, answer)])
+        except (InvalidInput, NotFound) as error:  # you can still decide about the others
+            if len(wanted) == 1:
+                raise
+            fail(error.message, error.hint)
+            continue
+        done.append({"choice": choice, **answer})
+        if not cli.as_json:
+            say_all([decided_line(choice, answer)])
     cli.show({"done": done}, [])
+    if len(done) < len(wanted):
+        raise click.exceptions.Exit(1)
 
 
 def _settle(cli: CommandContext, note: str, other: str | None, choice: str, *, yes: bool) -> None:
