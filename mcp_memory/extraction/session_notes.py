@@ -60,6 +60,7 @@ class ExtractedNote:
     is_edited: bool
     by: str
     """The language model that read the session and worded the note; empty for rules."""
+    replaces_another: bool
 
 
 class SessionNotes:
@@ -127,20 +128,20 @@ class SessionNotes:
             if not note.by and not has_words_of(note.text, refused):
                 await self._drop(note, session, READ)
 
-    async def drop_read(self, note_ids: Collection[str], session: str, *, even_remembered: bool = False) -> None:
+    async def drop_read(self, note_ids: Collection[str], session: str, *, by: NoteId | None = None) -> None:
         """Drop notes of a session that nobody has edited and that a language model calls wrong or words better; what
-        you asked to remember only if `even_remembered`."""
+        you asked to remember only in favor of the note `by` that words it better."""
         for note in await self.extracted(session):
-            if note.id in note_ids and not note.is_edited and (even_remembered or note.score < REMEMBERED):
-                await self._drop(note, session, READ)
+            if note.id in note_ids and not note.is_edited and (by or note.score < REMEMBERED):
+                await self._drop(note, session, READ, by=by)
 
-    async def drop_quoted(self, quoted: Mapping[int, str], session: str) -> None:
-        """Drop the notes that rules made of words that a language model has quoted and stored in its own words.
-        `quoted`: the quotations by the place of their message."""
+    async def drop_quoted(self, words: Mapping[int, str], by: Mapping[int, NoteId], session: str) -> None:
+        """Drop the notes that rules made of words that a language model has quoted and stored in words of its own.
+        `words`, `by`: the quoted words and the note made of them, by the place of their message."""
         for note in await self.extracted(session):
-            in_quotation = coverage(content_words(note.text), content_words(quoted.get(note.offset, "")))
+            in_quotation = coverage(content_words(note.text), content_words(words.get(note.offset, "")))
             if not note.by and not note.is_edited and in_quotation >= QUOTED:
-                await self._drop(note, session, READ)
+                await self._drop(note, session, READ, by=by[note.offset])
 
     async def hold(self, note_ids: Collection[str], session: str) -> None:
         """Let stored notes of a session wait for review that a language model calls wrong, when nothing was stored in
@@ -258,6 +259,7 @@ class SessionNotes:
                                 file.record.updated is not None
                                 or not self._core.vault.ledger.written(note.content_hash, note.kind, note.project),
                                 text_at(meta, "by"),
+                                bool(note.supersedes),
                             )
                         )
         return found
@@ -268,9 +270,16 @@ class SessionNotes:
         session: str,
         reason: str,
         outcome: CandidateOutcome = CandidateOutcome.CROWDED_OUT,
+        *,
+        by: NoteId | None = None,
     ) -> None:
+        """Forget a note, or let the note `by` supersede it, so that what it has replaced doesn't apply again."""
         with suppress(Refused, NotFound):
-            await forget_note(self._core, note.path, None, reason=reason)
+            if by and isinstance(note, ExtractedNote) and note.replaces_another:
+                file = await in_thread(self._core.vault.supersede, note.path, by, what="replacing a note")
+                await index_written(self._core, file, note.path)
+            else:
+                await forget_note(self._core, note.path, None, reason=reason)
             await self.record(note.id, session, outcome)
 
     async def record(self, note_id: NoteId, session: str, outcome: CandidateOutcome) -> None:

@@ -246,3 +246,19 @@ async def test_a_readers_statement_replaces_the_rules_copy_of_its_words(sessions
             model.say({"do": "store", "kind": "decision", "text": worded, "quote": said})
             await finish(sessions, engine, talked)
             assert [body(world, one).partition("\n")[0] for one in made(engine)] == [worded]
+
+
+async def test_what_the_rules_copy_has_replaced_stays_replaced(sessions: Sessions):
+    said = "No, delivered parcels are kept for 180 days now, not 90, legal asked for it."
+    worded = "Delivered parcels are kept for 180 days, because legal asked for it (90 before)."
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            old = await engine.append("Delivered parcels are kept for 90 days.", kind="decision", project="app")
+            talked = talk(said)
+            await sessions.capture(engine, talked)
+            (copy,) = made(engine)
+            assert copy.supersedes == (old.id,)
+            model.say({"do": "replace", "of": copy.id[-6:], "kind": "decision", "text": worded, "quote": said})
+            await finish(sessions, engine, talked)
+            (kept,) = made(engine)
+            assert kept.id not in (old.id, copy.id)

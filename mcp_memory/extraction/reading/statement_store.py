@@ -48,7 +48,7 @@ class StatementStore:
         Raises the errors of an append."""
         made = defaultdict[CandidateOutcome, list[str]](list)
         quoted = Counter[str]()
-        worded = defaultdict[int, str](str)
+        words, by = defaultdict[int, str](str), dict[int, NoteId]()
         async with self._ingest.lock:
             for statement in statements:
                 candidate = _candidate(statement)
@@ -72,16 +72,17 @@ class StatementStore:
                 of, entry = statement.of, self._log.find(note_id)
                 is_sure = entry is not None and entry.outcome is CandidateOutcome.ACTIVE
                 if of and entry and entry.outcome in _KEPT and (is_sure or of.waits):  # it says it better
-                    await self._notes.drop_read([of.id], captured.session, even_remembered=is_sure)
+                    await self._notes.drop_read([of.id], captured.session, by=note_id if is_sure else None)
                     await self._notes.drop_waiting([of.id], captured.session)
                 elif of and statement.refutes and not (entry and entry.outcome in _KEPT):
                     await self._notes.hold([of.id], captured.session)
                 if is_sure:
                     for message in statement.evidence.messages:
-                        worded[message.offset] += f"\n{candidate.said}"
+                        words[message.offset] += f"\n{statement.evidence.text}"
+                        by[message.offset] = note_id
                     older = statement.older or of
                     await self._notes.drop_decided(candidate.statement, older and older.id, captured)
-            await self._notes.drop_quoted(worded, captured.session)
+            await self._notes.drop_quoted(words, by, captured.session)
         return made
 
     async def _store(
