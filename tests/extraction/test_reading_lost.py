@@ -262,3 +262,14 @@ async def test_what_the_rules_copy_has_replaced_stays_replaced(sessions: Session
             await finish(sessions, engine, talked)
             (kept,) = made(engine)
             assert kept.id not in (old.id, copy.id)
+
+
+async def test_values_with_slashes_may_be_said_one_by_one(sessions: Sessions, world: World):
+    said = "the retry limits: A10 and A90 become A05 and A95"
+    text = "app retries failed tasks with the limits A05/A50/A95 (A10/A50/A90 before)."
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            old = await engine.append("app retries failed tasks with the limits A10/A50/A90.", project="app")
+            model.say({"do": "replace", "of": old.id[-6:], "kind": "decision", "text": text, "quote": said})
+            await finish(sessions, engine, talk(f"{said}."))
+            assert [body(world, one).partition("\n")[0] for one in made(engine)] == [text]

@@ -224,7 +224,8 @@ class _Support:
         noun looks like a name."""
         kinds = {FactKind.IDENTIFIER} if language_of(words(text)) == "de" else {FactKind.IDENTIFIER, also}
         found = [fact.key for fact in facts(_PER.sub(" ", text)) if fact.kind in kinds and not fact.key[0].isdigit()]
-        unsaid = [name for name in found if plain(name) not in plain(names)]
+        said_names = plain(names)
+        unsaid = [name for name in found if any(plain(part) not in said_names for part in name.split("/"))]
         are_dates = all(map(_WRITTEN_DATE.fullmatch, map(in_english, unsaid)))
         return are_dates and _figures(text) <= spoken_numbers(said) | self._given
 
