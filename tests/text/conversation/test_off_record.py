@@ -13,6 +13,7 @@ from mcp_memory.text.conversation.off_record import (
 )
 
 WISHES = """\
+is it possible that you don't keep this in your memory?
 Don't make a note of that
 no notes on this one pls: we never pay on time
 You don't need to remember this, in fact please don't. Varga gets root
@@ -329,6 +330,9 @@ vergiss, was ich über Tabs gesagt habe, wir nehmen Spaces
 il ne faut pas oublier ce que j'ai dit sur les onglets
 olvida lo que dije sobre tabs, usamos espacios
 what does `don't store this` do?
+No. P05 since December. Is that not in your memory?
+so don't you have that in your memory?
+n'est-ce pas dans ta mémoire ?
 > off the record
 """
 
