@@ -133,16 +133,19 @@ _END = re.compile(
 """Matches the end of a sentence; in scripts with spaces, not before a lower-case letter."""
 
 _NO_END = re.compile(
-    r"(?:\b(?i:approx|bspw|bzw|ca|cf|co|corp|dept|dr|est|et al|etc|evtl|exkl|ggf|hrsg|inc|ing|inkl|insb|jr|lt|ltd|mio"
-    r"|mr|mrd|mrs|ms|mt|prof|resp|sog|sr|st|str|tel|usf|usw|vgl|vs|zzgl|(?:dr|prof)\. (?:h|med|jur|phil|rer))"
-    r"|(?:^|[\s(])[A-ZÄÖÜdiosuvz]|\b[^\W\d_]{1,2}\.[^\W\d_]"  # J. R., z. B., p.m., Ph.D.
-    # A number in a list; a German date: am 3., vom 24.12.
+    r"(?:\b(?i:approx|avd?a?|blvd|bspw|bvd|bzw|ca|capt|cf|cía|co|corp|dept|dpto|dr|dra|drs|dña|dª|est|et al|evtl"
+    r"|exkl|ggf|hrsg|inc|ing|inkl|insb|jr|ld[ao]|lt|ltd|messrs|mio|mlles?|mmes?|mr|mrd|mrs|ms|mt|prof|resp|rev"
+    r"|sgt|sog|sr|sra|sras|sres|srta|st|[^\W\d_]*str|tel|vgl|vs|zzgl|(?:dr|prof)\. (?:h|med|jur|phil|rer)"
+    r"|d\. ?h|p\. ?e[jx]|u\. ?[aä])"
+    r"|(?:^|[\s(])(?:[A-ZÄÖÜdiosuvz]|Me|MM|(?<!am )(?<!bis )(?<!ab )Fr|Fa|Hrn?)|\b[^\W\d_]{1,2}\.[^\W\d_]"
+    # J. R., z. B., p.m., Ph.D.; a number in a list; a German date: am 3., vom 24.12.
     r"|^\d{1,3}|\b(?i:am|ab|bis|das|dem|den|der|des|die|im|seit|vom|zum|zur)\s(?:\d{1,2}\.)?\d{1,2})\.$"
     r"|(?:::\w+|_\w+|\b(?:assert|dbg|e?println|format|matches|panic|select|todo|vec|writeln))!$"  # a macro of Rust
 )
 _NO_END_BEFORE = re.compile(
-    r"\(?(?:(?i:abb|abs|apr|art|aug|bd|ch|dec|dez|eq|feb|fig|jan|jul|jun|kap|mar|no|nov|nr|oct|okt|op|pp?|sec|sept?|tab"
-    r"|ver|vol)\. \d|\d{1,2}\. (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
+    r"\(?(?:(?i:(?:[ld]['’])?(?:abb|abs|apr|aprox|art|aug|bd|ch|dec|dez|eq|feb|fig|jan|jul|jun|kap|mar|m[aá]x|mind|mín|no"
+    r"|nov|[^\W\d_]*nr|n[uú]ms?|oct|okt|op|p[aá]gs?|pos|pp?|sec|sept?|tab|te?lf|ver|vol|ziff))\. \d"
+    r"|\d{1,2}\. (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)|(?i:etc|us[fw])\. [^A-ZÀ-Þ¿¡])"
 )
 _ABBREVIATION_CHARS = 24
 """The longest abbreviation, including the text before it."""
