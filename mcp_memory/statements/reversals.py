@@ -70,7 +70,7 @@ def find_reversal(sentence: UserSentence) -> Reversal | None:
         before = view[: name.start()]
         if is_limited(before) or has_cue(before, "reported"):
             return None
-        now = text[len(view) - len(after[0]) :] if after else ""
+        now = text[len(view) - len(after[0]) :] if after and not name["states"] else ""
         return Reversal(found["said"].sub("", named), now.strip() if tokens(now) else "")
     if (lifts := found["lifts"].search(view)) and not is_limited(view[lifts.start() :]):
         return None if has_cue(view, "reported") else Reversal("", "", view)

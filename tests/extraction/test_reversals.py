@@ -286,6 +286,29 @@ async def test_a_rule_without_another_in_its_place_is_forgotten_and_one_undo_bri
         assert "Tuesdays" in await start(engine, world) and world.files() == before
 
 
+@pytest.mark.parametrize(
+    ("rule", "words", "is_meant"),
+    [
+        ("Invoices for Boix go by post only.", "forget that thing that invoices for Boix go by post, he is home", True),
+        ("The old exports are never touched.", "forget that the old exports are never touched, UTF-8 is fine", True),
+        ("Freitags wird nicht deployt.", "vergiss das, dass freitags nicht deployt wird, Marek ist zurück", True),
+        ("Les anciens exports ne se touchent pas.", "oublie l'histoire que les anciens exports ne se touchent pas", True),
+        ("A Boix no se le manda nada por correo.", "olvida lo de que a Boix no se le manda nada, que ya volvió", True),
+        ("Los csv antiguos no se tocan.", "olvida que los csv antiguos no se tocan, ahora si los pasamos a utf-8", True),
+        ("Los csv antiguos no se tocan.", "olvida lo de que falla el test, sigue con el csv nuevo", False),
+        ("Freitags wird nie deployt.", "vergiss nicht, dass freitags nie deployt wird", False),
+        ("Invoices for Boix go by post only.", "forget that flaky test of the invoices", False),
+    ],
+)
+async def test_a_clause_names_a_rule_to_forget_and_is_no_statement(
+    world: World, rule: str, words: str, *, is_meant: bool
+):
+    async with world.engine() as engine:
+        note = await engine.append(rule, kind="decision", project="shop")
+        await said(engine, world, person(words))
+        assert [one.id for one in records(engine) if one.state is NoteState.ACTIVE] == ([] if is_meant else [note.id])
+
+
 async def test_a_change_of_mind_silences_the_older_note_until_you_accept_or_drop_the_newer_one(world: World):
     async with world.engine() as engine:
         old = await engine.append("Sessions stay in Postgres.", kind="decision", project="shop")
