@@ -1,5 +1,6 @@
 """Reads due dates of promises and ends of statements, and finds promises in daily logs."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta, tzinfo
@@ -27,6 +28,8 @@ from mcp_memory.vault.vault import Vault
 LATE = timedelta(days=2)
 """The time after which an overdue promise waits for review when it is read: you know its outcome."""
 
+_LABEL = re.compile(r"^\W*(?:[^\W\d]+[ -]){0,2}[^\W\d]+ ?: ")
+"""Matches a subject before a statement: `Deploys: no merges until Friday`."""
 LAST_SECOND = time(23, 59, 59)
 
 MOST_ENTRIES = 200
@@ -52,7 +55,7 @@ def _with_end(candidate: Candidate, said: datetime, now: datetime, message: str)
     storing. `until Thursday` includes Thursday, because a freeze that ends too early does the most harm. But it ends on
     Wednesday if the message plans the forbidden act for Thursday."""
     first = next((sentence.text for sentence in sentences(candidate.statement)), "")
-    limit = find_limit(first, said)
+    limit = find_limit(_LABEL.sub("", first), said)
     if limit is None or candidate.kind in {StatementKind.LESSON, StatementKind.FIX}:
         return candidate
     own, acts = first.rstrip(".!").lower(), activities_in(first)

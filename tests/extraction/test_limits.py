@@ -150,6 +150,22 @@ async def test_a_rule_for_a_time_has_its_end_in_head_and_words(world: World, lan
         assert f"{end:%Y-%m-%d %H:%M:%S}" == f"{day} 23:59:59", text
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Remember that deploys: until the 10th no prod deploys without Tobias",
+        "Merk dir: Deploys: bis zum 10. keine Deploys auf prod ohne Tobias",
+        "Recuerda que despliegues: hasta el 10 ningún despliegue a prod sin Tobías",
+        "Retiens que déploiements : jusqu'au 10 aucun déploiement en prod sans Tobias",
+    ],
+)
+async def test_a_subject_before_a_rule_leaves_it_its_end(world: World, words: str) -> None:
+    async with world.engine() as engine:
+        await take(engine, [person(words)])
+        (note,) = [one for one in records(engine) if one.expires_at]
+        assert f"{note.expires_at:%Y-%m-%d}" == "2026-12-10"
+
+
 @pytest.mark.parametrize("language", LASTING)
 async def test_other_days_and_times_hide_nothing(world: World, language: str) -> None:
     async with world.engine() as engine:
