@@ -10,10 +10,13 @@ from mcp_memory.statements.proposals import (
     is_own_proposal,
     is_put_to_the_person,
 )
+from mcp_memory.statements.self_contained import LEAST_TERMS
 from mcp_memory.statements.spoken import SpokenSentence
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
+from mcp_memory.text.conversation.own_words import lowered
+from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.sentences import capitalized
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.terms import content_words, telling_words
 
 MOST_SENTENCES = 4
 """The number of sentences at the end of an answer that may contain a proposal."""
@@ -27,6 +30,9 @@ LEAST_ASKED = 2
 not "Soll der weg?"."""
 _BUT = re.compile(r"\b(?:but|except|aber|außer|mais|sauf|pero|salvo)\b.*[^\s.!]", re.IGNORECASE)
 """Matches a condition or change that you add to your agreement."""
+_ORDINALS, _MARKS = ("first", "second", "third"), " ,;¿?.!…"
+_BREAK = re.compile(r"(?<!^ok)(?<!^yes)(?<!^ja)(?<!^oui)(?<!^s[ií])(?<!^vale)[,;.:]")
+"""Matches the end of the first clause of an answer."""
 ANTECEDENT = 2
 """The number of last sentences that may name the referent of `it` or `the one`."""
 
@@ -65,6 +71,8 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     points_back = len(proposals) > 1 and found["points_back"].search(said[proposals[-1]].view)
     at = proposals[-2 if points_back else -1]
     proposal, is_asked_for = said[at], is_put_to_the_person(said, at)
+    if asks_how_it_is(proposal) or (denies(view) and not denies(proposal.view)):
+        return None
     words = content_words(sentence.text)
     repeats = words & content_words(proposal.text)
     if not manner and not found["yes"].match(view) and not (words and repeats == words and len(view.split()) < 4):
@@ -75,48 +83,48 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     is_asked = asks and len(content_words(proposal.text)) >= LEAST_ASKED and not found["at_once"].search(proposal.view)
     if not manner and not repeats and not is_plain and not is_asked:
         return None
-    return _taken_up(sentence, proposal, sure=bool(manner or repeats or is_asked))
+    but = _BUT.search(sentence.text)
+    statement = f"{proposal.text.rstrip(_MARKS)}, {but[0]}" if but else proposal.text
+    return _taken_up(sentence, proposal, statement, sure=not but and bool(manner or repeats or is_asked))
 
 
-def _taken_up(sentence: UserSentence, proposal: UserSentence, *, sure: bool) -> Agreement | None:
-    """Return what was agreed to. A statement that you change, or that is half a question, isn't `sure`."""
-    lead = patterns(AGREEMENT)["lead"].match(proposal.view)
-    statement = proposal.text[lead.end() if lead else 0 :].strip(" ¿?.!…")
-    if not content_words(statement) or asks_how_it_is(proposal):
+def _taken_up(sentence: UserSentence, proposal: UserSentence, statement: str, *, sure: bool) -> Agreement | None:
+    """Return what was agreed to. A statement that leans on its context, or is half a question, isn't `sure`."""
+    found = patterns(AGREEMENT)
+    lead = found["lead"].match(lowered(statement))
+    statement = statement[lead.end() if lead else 0 :].strip(_MARKS)
+    if not content_words(statement):
         return None
-    but, asks = _BUT.search(sentence.text), patterns(AGREEMENT)["dangling"].search(statement.lower())
-    statement += f", {but[0]}" if but else ""
+    sure = sure and not found["dangling"].search(lowered(statement))
     quote = f"> Assistant: {proposal.text}\n> {sentence.text}"
-    return Agreement(f"{capitalized(statement)}.", quote, sure and not (but or asks), proposal.text)
+    return Agreement(f"{capitalized(statement)}.", quote, sure, proposal.text)
 
 
 def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
     """Return the option of the assistant that a short answer picks, by number or by name."""
-    head, found = re.split(r"[,;.:]", sentence.view)[0], patterns(AGREEMENT)
-    if sentence.is_question or len(head.split()) > MOST_PICK_WORDS:
+    head, found = _BREAK.split(sentence.view)[0], patterns(AGREEMENT)
+    if sentence.is_question or len(head.split()) > MOST_PICK_WORDS or denies(head) or _BUT.search(head):
         return None
+    rest = found["picks"].sub(" ", head).strip(" ().,")
     every = assistant_sentences(assistant)
     for at in range(len(every) - 1, max(-1, len(every) - 1 - MOST_SENTENCES), -1):
         said = every[at]
-        if not is_own(every, at):
+        if not is_own(every, at) or found["order"].search(said.view):
             continue
-        listed = found["listed"].split(said.text)[1:]
-        offered = listed if len(listed) > 1 else found["either"].split(said.text)
-        if len(offered) < 2 or found["order"].search(said.view):
+        listed = found["listed"].split(said.text)  # each item after its label
+        labels, offered = listed[1::2], listed[2::2]
+        if len(offered) < 2:
+            labels, offered = [], found["either"].split(said.text)
+        numbered = [one for one, label in zip(offered, labels, strict=False) if label == rest or f"{label})" in head]
+        numbered += [one for one, name in zip(offered, _ORDINALS, strict=False) if found[name].search(head)]
+        named = content_words(rest) - {*labels}
+        picked = [one for one in numbered or offered if named <= content_words(one)]
+        if len(offered) < 2 or len(picked) != 1:
             continue
-        named = content_words(found["picks"].sub(" ", head))
-        by_name = [one for one in offered if named and named <= content_words(one)]
-        by_number = [one for one, name in zip(offered, ("first", "second", "third"), strict=False)
-                     if found[name].search(head)]  # fmt: skip
-        if len(picked := by_name or by_number) != 1:
-            continue
-        statement = picked[0].strip(" ,;?.!")
-        if found["yours"].match(statement.lower()):
+        if found["yours"].match(lowered(picked[0].strip())):
             return None
-        lead = found["lead"].match(statement.lower())
-        statement = f"{said.text} {sentence.text}" if said.is_question else statement[lead.end() if lead else 0 :]
-        quote = f"> Assistant: {said.text}\n> {sentence.text}"
-        return Agreement(f"{capitalized(statement).rstrip('.')}.", quote, not said.is_question, said.text)
+        statement = f"{said.text} {sentence.text}" if said.is_question else picked[0]
+        return _taken_up(sentence, said, statement, sure=len(telling_words(picked[0])) >= LEAST_TERMS)
     return None
 
 

@@ -45,6 +45,55 @@ def test_an_answer_a_correction_or_a_task_does_not_stand_alone(words: str):
     assert not stands_alone(masked(words), is_explained=False)
 
 
+@pytest.mark.parametrize("words", [
+    "because the auditors want it signed by two people", "weil die Prüfer das mit zwei Unterschriften wollen",
+    "parce que les auditeurs le veulent signé par deux personnes", "porque los auditores lo quieren firmado por dos",
+    "since the node drains in 3 minutes, it's 200 in the values file", "comme le pod meurt, il est à 240 dans le chart",
+    "512Mi, the worker has 256Mi since october", "make it 20m, the import of the ledger takes 14 on staging",
+    "en latin-1, nada de utf-8", "mit Semikolon, niemals Komma", "súbelo a 12m, la migración tarda 9 en prod",
+    "(a) and the lock of the table, no nightly sweep",
+])  # fmt: skip
+def test_a_clause_a_value_or_a_place_alone_does_not_stand_alone(words: str):
+    assert not stands_alone(masked(words), is_explained=False)
+
+
+@pytest.mark.parametrize("words", [
+    "because of the audit we always keep invoices for ten years", "in prod, never deploy on a Friday afternoon",
+    "weil die Prüfer es verlangen, heben wir Rechnungen zehn Jahre auf", "On utilise uv pour la CI, pas pip",
+    "since october the billing worker has 512Mi on staging", "en prod usamos la base de Berlín, nunca otra",
+])  # fmt: skip
+def test_a_main_clause_with_its_subject_stands_alone(words: str):
+    assert stands_alone(masked(words), is_explained=False)
+
+
+LIST = "I'd (a) keep invoices in S3, plus (b) delete local copies weekly, and (c) sign each upload."
+
+
+@pytest.mark.parametrize(("offer", "answer", "stored"), [
+    (LIST, "ok (a), not (b)", "Keep invoices in S3."), (LIST, "ok a, not b", "Keep invoices in S3."),
+    (LIST, "yes, (b) only", "Delete local copies weekly."), (LIST, "the first one", "Keep invoices in S3."),
+    (LIST, "ok do the first one, the second is too risky", "Keep invoices in S3."),
+    (LIST, "ok (a) and (c), no (b)", None), (LIST, "ok (a) and the copies, no signing", None),
+    (LIST, "all except (b)", None), (LIST, "the second is too risky", None), (LIST, "not (b)", None),
+    ("Ich würde a) Rechnungen in S3 ablegen, sowie b) Kopien löschen.", "a ja, b nein", "Rechnungen in S3 ablegen."),
+    ("Je propose (a) garder les factures dix ans, et (b) les chiffrer.", "d'accord pour (a), pas (b)",
+     "Garder les factures dix ans."),
+    ("Propongo (a) usar Valkey para la caché, además (b) quitar el índice.", "vale (a), no (b)",
+     "Usar Valkey para la caché."),
+    ("I'd use (a) and also (c) one lock for the ledger table, plus (d) a nightly sweep.", "(c) please",
+     "One lock for the ledger table."),
+    ("I'd use feature flags, plus a kill switch in the config table.", "ok the flags, not the kill switch", None),
+    ("As the outbox is there, I'd use the Postgres queue for webhooks.", "agreed, the Postgres queue", None),
+    ("I'd stay with Postgres until the lag hurts.", "yeah, we stay with Postgres", None),
+    ("I'd use the Postgres queue for webhooks.", "agreed, the Postgres queue", "Use the Postgres queue for webhooks."),
+    ("Ich würde die Rechnungen zehn Jahre aufbewahren.", "ja, so machen wir das",
+     "Die Rechnungen zehn Jahre aufbewahren."),
+])  # fmt: skip
+def test_only_what_was_accepted_is_stored_in_whole_words(offer: str, answer: str, stored: str | None):
+    found = extract_candidates([assistant(offer, 1), person(answer, 2)])
+    assert [one.statement for one in found if one.outright] == ([stored] if stored else [])
+
+
 @pytest.mark.parametrize(("question", "asks"), [
     ("The log compresses the peaks; was it that?", True), ("Es ist der Cache – ist er voll?", True),
     ("Shall we use SQLite for the cache?", False),
