@@ -14,8 +14,8 @@ _NUMBER = re.compile(r"\d(?:[\d.,:]*\d)?(?!-?\d)")
 _PAUSE = re.compile(r"[,;:.!?–—](?=\s)")
 _SAYS = re.compile(
     r"\b(?:(?:\w+ ){1,3}(?:told|tells|said|says|wants?|meint|sagte?|will|dit|veut|dice|dijo|quiere)\b"
-    r"(?: (?:me|us|mir|uns)\b)?|(?:i|ich|je) \w*me(?:an|in)\w*|make|mach\w*|should|must|hm+|nein|nope|nee?|quatsch"
-    r"|unsinn|halt|stopp?|moment|warte|mist|oops|ups|nonsense|rubbish|espera|attends|non|oui|perdón"
+    r"(?: (?:me|us|mir|uns)\b)?|(?:i|ich|je) \w*me(?:an|in)\w*|make|mach\w*|should|must|hm+|eh|äh|euh|nein|nope|nee?"
+    r"|quatsch|unsinn|halt|stopp?|moment|warte|mist|oops|ups|nonsense|rubbish|espera|attends|non|oui|perdón"
     r"|pardon|better|lieber|mejor|plutôt|pon\w*|(?:it|that|c)['’]e?st?|wrong|correct\w*|corrección|korrektur|right|richtig|uhr|fyi"
     r"|please|bitte|ah|oh|ach|pro|per|s['’]il (?:te|vous) plaît|por favor|last night|hier soir|anoche)\b",
     re.IGNORECASE,
@@ -61,7 +61,8 @@ def corrected(sentence: UserSentence, statement: str, *, names_old: bool) -> tup
     fitting = [value for value in known if _may_replace(new, value) or (corrects and _is_bare(value))]
     if not (corrects or begins) or not fitting or words_of_its_own(text, statement, clause):
         return None
-    if len(fitting) == 1 and (_is_bare(new) or new.unit == fitting[0].unit):
+    names_unit = new.noun in {token.key for token in tokens(statement)}  # `max attempts is 8`
+    if len(fitting) == 1 and (names_unit or _is_bare(new) or new.unit == fitting[0].unit):
         return f"{with_value(statement, fitting[0], new).rstrip('.')} (first: {fitting[0].text}).", True
     return f"{statement} Corrected: {text[corrects.start(1) if corrects else 0 :].rstrip('.')}.", False
 

@@ -72,6 +72,11 @@ def test_a_short_rule_with_a_verb_is_stored(words: str):
 
 @pytest.mark.parametrize(("before", "words", "after"), [
     ("We keep parcels for 90 days.", "wait, legal told me 180 days, not 90", "We keep parcels for 180 days."),
+    ("Max attempts for retries is 8.", "hm no wait, 6 attempts", "Max attempts for retries is 6 (first: 8)."),
+    ("Die Zahl der Versuche ist 8.", "nee warte, 6 Versuche", "Die Zahl der Versuche ist 6 (first: 8)."),
+    ("Le nombre des essais est 8.", "non attends, 6 essais", "Le nombre des essais est 6 (first: 8)."),
+    ("El máximo de intentos es 8.", "eh no, espera, 6 intentos", "El máximo de intentos es 6 (first: 8)."),
+    ("The worker count is 8.", "no wait, 6 attempts", None),
     ("Die Praxis öffnet um 8:30.", "nein, 9:00, nicht 8:30", "Die Praxis öffnet um 9:00."),
     ("Quiet hours: nothing between 21 and 8.", "hm make it 20, many are older",
      "Quiet hours: nothing between 21 and 8. Corrected: make it 20, many are older."),
