@@ -121,7 +121,7 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
         picked = [one for one in numbered or offered if named <= content_words(one)]
         if len(offered) < 2 or len(picked) != 1:
             continue
-        if found["yours"].match(lowered(picked[0].strip())):
+        if found["yours"].match(lowered(picked[0])):
             return None
         statement = f"{said.text} {sentence.text}" if said.is_question else picked[0]
         return _taken_up(sentence, said, statement, sure=len(telling_words(picked[0])) >= LEAST_TERMS)

@@ -18,7 +18,10 @@ _VERBAL = (
     "stative", "relation", "change", "norm", "task", "reaction", "hedge", "i", "we", "you", "they", "agreed", "prefer",
     "negated",
 )  # fmt: skip
-VALUE_FIRST = re.compile(r"(?:and |und |et |y )?\d")
+VALUE_FIRST = re.compile(
+    r"(?:(?:and|und|et|y|no|nope|wait|hm+|eh|oh|sorry|nein|nee?|halt|moment|warte|non|attends|espera|perdón)[,.! ]+)*\d"
+)
+"""Matches a sentence that begins with a value, such as a correction."""
 _CUES = ("reason", "trouble", "task", "reaction", "hedge", "someday", "norm", "change", "i", "they", "others")
 
 

@@ -133,6 +133,16 @@ def model(model_cache: Path) -> Iterator[Embedder]:
     embedder.close()
 
 
+@pytest.mark.parametrize(("said", "words", "now"), [
+    ("Max attempts for the webhook is 8.", "hm no wait, 6 attempts. 8 is over 4 minutes", "webhook is 6 (first: 8)."),
+    ("El máximo de intentos del webhook es 8.", "no, espera, 6 intentos. 8 es demasiado", "webhook es 6 (first: 8)."),
+])  # fmt: skip
+def test_a_correction_is_no_reason_for_what_follows(model: Embedder, said: str, words: str, now: str):
+    talk = [person(said, 1), assistant("OK, 8.", 2), person(words, 3)]
+    (found,) = extract_candidates(talk, SentenceModel(model))
+    assert now in found.text and found.text.count("8") > 1
+
+
 def test_an_answer_that_names_the_subject_is_stored_without_the_question(model: Embedder):
     talk = [
         assistant("Should I start one with docker?", 1),
