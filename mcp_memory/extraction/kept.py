@@ -19,7 +19,7 @@ from mcp_memory.text.language.word_tables import read_cues
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
 """The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
 promise. One word suffices if the sentence names nothing else, and asks to tick it off or names the same act. Only words
-of four letters or more matter."""
+of four letters or more matter, or of three, `the DPA`, before an explicit request to tick it off."""
 _PERSON = re.compile(
     r"\b(?:der|die|das|de[mns]|k?eine?[mnrs]?|[mds]eine?[mnrs]?|unsere?[mnrs]?|zu[mr]|[iv]m|am|bis|on|by|until) \w+"
     r"|(?<=\w )((?:(?:de|von|of) |d['’])?(?-i:[A-ZÀ-Þ])\w+(?:['’]s\b)?)",
@@ -121,7 +121,7 @@ def _fitting(
         return []
     if cues["tick"].search(view):
         named = _named(cues["tick"].sub(" ", view))
-        about = [named] if named else [_named(said.lower()) for said in just_said]
+        about = [named] if named else [_named(said.lower(), least) for said in just_said for least in (SHORTEST, 3)]
         return _nearest(
             [one for one in promises if any(_is_about(words, one) or _says_only(words, one) for words in about)], about
         )
@@ -146,12 +146,12 @@ def _nearest(fitting: Sequence[NoteRecord], about: Sequence[Set[str]]) -> list[N
     return [one for one, words in zip(fitting, shared, strict=True) if words == max(shared)]
 
 
-def _named(view: str) -> Set[str]:
-    return _long(content_words(_cues()["aside"].sub(" ", view)))
+def _named(view: str, least: int = SHORTEST) -> Set[str]:
+    return _long(content_words(_cues()["aside"].sub(" ", view)), least)
 
 
-def _long(words: Collection[str]) -> Set[str]:
-    return {word for word in words if len(word) >= SHORTEST}
+def _long(words: Collection[str], least: int = SHORTEST) -> Set[str]:
+    return {word for word in words if len(word) >= least}
 
 
 def _is_about(named: Set[str], promise: NoteRecord) -> bool:

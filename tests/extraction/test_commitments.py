@@ -187,6 +187,26 @@ async def test_that_is_what_was_just_said(world: World, before: str, words: str,
     assert [DUTIES.index(title) for title in await _closed(world, said)] == ([] if duty is None else [duty])
 
 
+@pytest.mark.parametrize(
+    ("promise", "words", "is_done"),
+    [
+        ("need to send Bob the DPA by thursday", "the DPA is done, I sent it to Bob on tuesday. mark it done", True),
+        ("need to send Bob the DPA by thursday", "the NDA is done, I sent it to Carla. mark it done", False),
+        ("need to send Bob the DPA by thursday", "Bob asked for the NDA on thursday. mark it done", False),
+        ("I need to send Agnes the SLO draft by friday", "I sent Agnes the draft. mark it done in memory", True),
+        ("Ich muss Bob bis Freitag den AVV schicken", "der AVV ist fertig, hab ihn Bob geschickt. hak das ab", True),
+        ("Je dois envoyer le DPA à Bob vendredi", "le DPA est envoyé à Bob. tu peux le cocher", True),
+        ("Je dois envoyer le DPA à Bob vendredi", "le contrat est envoyé à Carla. tu peux le cocher", False),
+    ],
+)
+async def test_short_names_say_what_to_tick_off(world: World, promise: str, words: str, *, is_done: bool) -> None:
+    async with world.engine() as engine:
+        await take(engine, [person(promise, 1)])
+        assert len((await engine.perform("due", {}))["commitments"]) == 1
+        await take(engine, [person(words, 9, at=world.now + timedelta(hours=1))], "later")
+        assert len((await engine.perform("due", {}))["commitments"]) == (0 if is_done else 1)
+
+
 CERT = "ok btw the tls cert of the update server has to be renewed by thursday, remind me"
 COPIES = {  # what the person says, the agent's note of it, and the report
     CERT: ("Renew TLS certificate of the update server", "2026-11-26", "cert is renewed, done this morning"),
