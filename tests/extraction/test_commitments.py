@@ -37,10 +37,21 @@ PROMISES = {
     "Tengo que recoger la tarta mañana, recuérdamelo por favor": "2026-11-21",
     "We promised the client a demo for Monday": "2026-11-23",
 }
+REMINDERS = {  # also without `remind me to`, and appointments
+    "Remind me of the numbers for Fen on Wednesday": "2026-11-25",
+    "Fen needs the runner numbers by Thursday, dont let me forget": "2026-11-26",
+    "Rappelle-moi les chiffres pour Lena mercredi": "2026-11-25",
+    "Demain à 10h30 j'ai rendez-vous aux impôts": "2026-11-21T10:30:00+00:00",
+    "Mañana a las 10:30 tengo cita en hacienda": "2026-11-21T10:30:00+00:00",
+    "Te dije ayer que me recordaras lo de los pagos, mañana antes del mediodía": "2026-11-21T12:00:00+00:00",
+    "Morgen um 10:30 habe ich einen Termin beim Finanzamt": "2026-11-21T10:30:00+00:00",
+}
 OTHERS = (
     "Can you remind me what we decided on Friday?", "did I promise Petra the list for Thursday?",
     "Tom promised me the keys for Thursday", "check in the file today", "he calls on Friday, remind me who that was",
-    "the tests run next week on the new server",
+    "the tests run next week on the new server", "remind me of what we decided on Friday",
+    "that reminds me of the outage on Friday", "j'avais rendez-vous vendredi à 10h30",
+    "los viernes a las 10:30 tengo siempre cita con el equipo", "ich hatte am Freitag um 10:30 einen Termin",
 )  # fmt: skip
 
 
@@ -55,6 +66,13 @@ async def test_a_promise_with_a_date_is_stored_one_without_waits(world: World) -
         assert ["interview" in text for text in waiting if "kind: commitment" in text] == [True]
         stored = len(result.active) + len(result.waiting) - 1  # without the interview
         assert (await take(engine, said)).known == stored, "read again, it is stored once"
+
+
+async def test_a_reminder_of_a_thing_and_an_appointment_are_due_on_their_day(world: World) -> None:
+    async with world.engine() as engine:
+        await take(engine, [person(text, number) for number, text in enumerate((*REMINDERS, *OTHERS))])
+        found = (await engine.perform("due", {}))["commitments"]
+        assert {one["title"]: one["due"] for one in found} == REMINDERS
 
 
 async def test_a_promise_that_you_store_is_due_on_its_day(world: World) -> None:

@@ -28,6 +28,7 @@ LIMITED = {
         "this week no deploys of boxoffice: Rammstein presale is on till sunday": "2026-11-22",
         "no uploads till sunday evening, for real, whoever asks": "2026-11-22",
         "Nobody restarts the queue over the holidays": "2027-01-01",
+        "Tobias is out from tomorrow til Friday, so ask Agnes instead as long as he's away": "2026-11-27",
         "The next two weeks only Ana signs invoices": "2026-12-04",
         "During the coming 3 weeks no merges into main": "2026-12-11",
     },
@@ -40,6 +41,7 @@ LIMITED = {
         "Über die Feiertage startet niemand die Queue neu": "2027-01-01",
         "Während der Messe (bis 5.12.) beantwortet Petra alle Mails": "2026-12-05",
         "Bis Freitag wird nichts deployt": "2026-11-27",
+        "Mia ist bis zum 3. im Urlaub, frag solange Jonas vor jeder Schemaänderung": "2026-12-03",
         "In dieser Woche darf niemand an die Datenbank": "2026-11-22",
         "Bis einschließlich Donnerstag bleibt Halle 2 gesperrt": "2026-11-26",
         "Bis Ende März keine Urlaubsanträge mehr genehmigen": "2027-03-31",
@@ -51,6 +53,7 @@ LIMITED = {
     "es": {
         "Hasta el viernes cerramos a las 14": "2026-11-27",
         "Hasta el 3 no hacemos despliegues": "2026-12-03",
+        "Tobías está fuera desde mañana hasta el viernes, pregunta a Agnes mientras no esté": "2026-11-27",
         "Esta semana no hacemos despliegues": "2026-11-22",
         "Durante los próximos diez días todos los pedidos pasan por Jonás": "2026-11-30",
         "Hasta el 3 de diciembre Marta cubre la recepción": "2026-12-03",
@@ -74,6 +77,7 @@ LIMITED = {
         "Pendant les fêtes personne ne relance la file": "2027-01-01",
         "Les deux prochaines semaines, seul Tom fusionne": "2026-12-04",
         "Seule Ana signe les deux semaines à venir": "2026-12-04",
+        "Tobias est absent de demain à vendredi, demande à Agnes tant qu'il n'est pas là": "2026-11-27",
     },
 }
 ASKED = {"en": "For the record, ", "de": "Merk dir: ", "es": "Recuerda que ", "fr": "Note bien : "}

@@ -16,8 +16,8 @@ from mcp_memory.text.dates.periods import period_near
 from mcp_memory.text.language.word_tables import has_cue
 
 _MAY_END = re.compile(
-    r"until|till|through|bis|hasta|jusqu|week|woche|seman|semaine|month|monat|mes\b|mois|today|heute|hoy|aujourd"
-    r"|(?:in|im|en|during|durante|pendant|au mois de) (?:the )?[adfjmnos]\w\w"
+    r"til|through|bis|hasta|jusqu|week|woche|seman|semaine|month|monat|mes\b|mois|today|heute|hoy|aujourd"
+    r"|(?:in|im|en|during|durante|pendant|au mois de) (?:the )?[adfjmnos]\w\w|tomorrow|demain"
     r"|next|coming|nächste|kommende|próxim|prochain|venir|vienen|holidays|feiertag|fêtes|fiestas",
     re.IGNORECASE,
 )
