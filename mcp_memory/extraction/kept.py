@@ -135,9 +135,8 @@ def _fitting(
     found = [one for one in promises if cues["done"].search(view) and _is_about(words, one)]
     if found or not cues["own"].search(view):
         return found
-    acts = [act for act in _acts().values() if act.search(view)]
-    same = (one for one in promises if any(act.search(one.title.lower()) for act in acts))
-    return [one for one in same if _says_only(_named(view), one)]
+    named = [one for one in promises if _says_only(_named(view), one)]
+    return [one for one in named for act in _acts().values() if act.search(view) and act.search(one.title.lower())]
 
 
 def _nearest(fitting: Sequence[NoteRecord], about: Sequence[Set[str]]) -> list[NoteRecord]:
