@@ -52,7 +52,8 @@ def off_record(message: str) -> OffRecord:
     if (_has("said_before", said) and not is_announced) or ((speaks_of_that or is_all) and not announces):
         found |= OffRecord.BEFORE
     is_unclear = is_all and not speaks_of_that and not _has("of_a_thing", said)
-    if is_unclear or is_announced or (announces and (is_all or said.endswith("?"))):
+    follows = is_unclear or is_announced or (announces and (is_all or said.endswith("?")))
+    if follows and not _has("said_at_once", masked(own_words(message))):
         found |= OffRecord.NEXT
     return found
 

@@ -358,6 +358,13 @@ def test_what_is_said_of_a_program_is_no_wish() -> None:
         ("Was ich dir gleich sage, bleibt unter uns.", OffRecord.THIS | OffRecord.NEXT),
         ("ce que je vais te dire est confidentiel, ça reste entre nous", OffRecord.THIS | OffRecord.NEXT),
         ("lo que te voy a decir es confidencial", OffRecord.THIS | OffRecord.NEXT),
+        ("lo que te voy a decir no lo guardes: doña Rosa vende el despacho", OffRecord.THIS),
+        ("don't save what I'm about to tell you. Anna leaves the company", OffRecord.THIS),
+        ("was ich dir jetzt sage, bitte nicht speichern: Bea kündigt im März", OffRecord.THIS),
+        ("ce que je vais te dire, ne l'enregistre pas : Léa démissionne en mars", OffRecord.THIS),
+        ("lo que te voy a decir no lo guardes: es un tema delicado de familia", OffRecord.THIS | OffRecord.NEXT),
+        ("don't save what I'm about to tell you. first run the tests", OffRecord.THIS | OffRecord.NEXT),
+        ("don't store my next message: Anna leaves the company", OffRecord.THIS | OffRecord.NEXT),
         ("forget that, it was confidential", OffRecord.THIS | OffRecord.BEFORE),
         ("scratch that, you shouldn't have kept it. don't store it", OffRecord.THIS | OffRecord.BEFORE),
         (
