@@ -273,3 +273,58 @@ async def test_values_with_slashes_may_be_said_one_by_one(sessions: Sessions, wo
             model.say({"do": "replace", "of": old.id[-6:], "kind": "decision", "text": text, "quote": said})
             await finish(sessions, engine, talk(f"{said}."))
             assert [body(world, one).partition("\n")[0] for one in made(engine)] == [text]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Léa présente le rapport mardi, il me faut les chiffres lundi",
+         "Il faut les chiffres lundi 23 novembre 2026, car Léa présente le rapport mardi 24."),
+        ("Bea zeigt den Bericht am Dienstag, ich brauche die Zahlen am Montag",
+         "Die Zahlen braucht Ada am Montag, den 23., weil Bea den Bericht am Dienstag, 24., zeigt."),
+        ("el informe lo presenta Amparo este martes, le dejo los pagos el lunes",
+         "Ada deja los pagos el lunes 23 de noviembre de 2026, porque Amparo presenta el informe el martes 24."),
+        ("Anna presents the report on Tuesday, so I need the figures on Monday",
+         "The figures are needed on Monday 23, since Anna presents the report on Tuesday the 24th."),
+        ("Anna presents the report on Tuesday", "Anna presents the report on Tuesday 25."),
+        ("Anna presents the report on Tuesday", "Anna presents the report on Tuesday to 24 people."),
+    ],
+)  # fmt: skip
+async def test_a_weekday_may_have_its_day_without_the_month(sessions: Sessions, said: str, text: str):
+    is_right = not text.endswith(("25.", "people."))
+    with reader() as model:
+        model.say({**PARCELS, "text": text, "quote": said})
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine, talk(f"{said}."))
+            assert (text in [one.title for one in made(engine)]) is is_right
+
+
+HEADS = {
+    "es": ("Amparo por mail:\n\nDe: Amparo Soler\nAsunto: Navarro\n", "a Navarro ya no se le manda el resumen"),
+    "en": ("From: Anna Cole <a@x.org>\nTo: Ada\nSubject: exports\n\n", "the exports go out as CSV"),
+    "de": ("Bea schreibt:\n\nVon: Bea Krug\nBetreff: Post\n\n", "Rechnungen gehen als PDF an die Kunden"),
+    "fr": ("De : Léa Roux\nObjet : devis\n\n", "les devis partent en PDF le lundi"),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "state"),
+    [
+        ("es", "ok, haz lo que dice Amparo", NoteState.ACTIVE),
+        ("en", "do it as Anna writes", NoteState.ACTIVE),
+        ("de", "mach es wie Bea schreibt", NoteState.ACTIVE),
+        ("fr", "fais comme dit Léa", NoteState.ACTIVE),
+        ("en", "do it as Carl writes", None),
+        ("en", "should we do it as Anna writes?", None),
+        ("es", "no hagas lo que dice Amparo", None),
+    ],
+)
+async def test_the_answer_below_the_heads_of_a_mail_is_the_persons(
+    sessions: Sessions, language: str, answer: str, state: NoteState | None
+):
+    head, quote = HEADS[language]
+    with reader() as model:
+        model.say({**PARCELS, "text": f"{quote[0].upper()}{quote[1:]}.", "quote": quote, "agreed": answer})
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine, talk(f"{head}{quote}.\nBye\n\n{answer}"))
+            assert [one.state for one in records(engine) if quote[1:] in one.title] == ([state] if state else [])

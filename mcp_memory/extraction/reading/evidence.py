@@ -78,7 +78,9 @@ class _PersonsMessage:
         if not (says_yes or is_background) or any(one.is_question or denies(one.view) for one in found):
             return None
         doubtful = {one.text for one in self.sentences if not _is_typed(one) and not relays(one.view)}
-        is_about_it = content_words(agreed) & content_words(quote) or not WORDS["accepts"].search(lowered(agreed))
+        view = lowered(agreed)
+        names_nothing = WORDS["obeys"].search(view) or not WORDS["accepts"].search(view)
+        is_about_it = names_nothing or content_words(agreed) & content_words(quote)
         is_sure = says_yes and is_about_it and doubtful.isdisjoint(one.text for one in found)
         return Voice.AGREED if is_sure else Voice.UNSURE
 

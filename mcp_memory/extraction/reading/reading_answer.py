@@ -63,6 +63,7 @@ _WRITTEN_DATE = re.compile(
     rf"|\b(?:{WEEKDAYS})\b"
 )
 """Matches a date in the form of `in_english`. Dates are often resolved from words such as `tomorrow`."""
+_BEHIND_DAY = r"(?:st|nd|rd|th)?(?![\w:/%]|[.,]\d)"
 LONGEST_AHEAD = timedelta(days=3 * 365)
 
 
@@ -148,8 +149,11 @@ class _Support:
         self._projects = asked.projects
         self._words = SessionWords(asked.messages, asked.fresh_from)
         self._names = "\n".join([self._words.said, asked.about, *(note.text for note in asked.notes)])
-        years = {message.turn.at.year for message in asked.messages if message.turn.at}
-        self._given = {str(year + more) for year in years for more in range(-2, 4)}
+        days = {message.turn.at.date() for message in asked.messages if message.turn.at}
+        self._given = {str(day.year + more) for day in days for more in range(-2, 4)}
+        near = (day + timedelta(more) for day in days for more in range(-7, 15))  # `Friday 18`
+        named = (f"(?i:{day:%A})[.,]? (?:(?:the|den|dem|le|el) )?{day.day}{_BEHIND_DAY}" for day in near)
+        self._date = re.compile("|".join([*named, _WRITTEN_DATE.pattern]))
         self._given |= numbers(" ".join([asked.about.rpartition(", ")[2], *asked.projects]))
 
     def statement(self, item: Mapping[str, Any]) -> ReadStatement | None:
@@ -215,7 +219,7 @@ class _Support:
         if coverage(words, known) < LEAST_SAID or not self._has(text, names + here, said + here):
             return None
         around = "\n".join([*(message.turn.text for message in evidence.messages), before])
-        figures = _figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
+        figures = self._figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
         is_about_it = is_about_it and figures <= spoken_numbers(around) | self._given
         return is_about_it and self._has(text, f"{names}\n{around}", said, FactKind.NAME)
 
@@ -227,7 +231,11 @@ class _Support:
         said_names = plain(names)
         unsaid = [name for name in found if any(plain(part) not in said_names for part in name.split("/"))]
         are_dates = all(map(_WRITTEN_DATE.fullmatch, map(in_english, unsaid)))
-        return are_dates and _figures(text) <= spoken_numbers(said) | self._given
+        return are_dates and self._figures(text) <= spoken_numbers(said) | self._given
+
+    def _figures(self, text: str) -> set[str]:
+        """Return the numbers of a statement, except in written dates."""
+        return numbers(self._date.sub(" ", in_english(text)))
 
 
 def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:
@@ -274,11 +282,6 @@ def _chooses(text: str, quoted: Sequence[str]) -> bool:
     denials = [clause for clause in clauses if denies(clause)]
     things = content_words(DENIES.sub(" ", "\n".join(denials)))
     return all(DENIES.match(clause.strip()) for clause in denials) and things <= named and clauses[0] not in denials
-
-
-def _figures(text: str) -> set[str]:
-    """Return the numbers of a statement, except in written dates."""
-    return numbers(_WRITTEN_DATE.sub(" ", in_english(text)))
 
 
 def _day(item: Mapping[str, Any], name: str, said: date | None) -> date | None:

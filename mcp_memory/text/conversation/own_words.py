@@ -11,7 +11,7 @@ from mcp_memory.text.language.word_tables import either, read_table
 
 _TABLE = read_table("mcp_memory.text.conversation", "own_words.toml")
 _FOREIGN = [re.compile(either([one], _TABLE["parts"])) for one in _TABLE["foreign"]]
-_HEADING, _HANDING, _MAIL, _QUOTED, _HANDS_OVER = (
+_HEADING, _HANDING, _QUOTED, _HANDS_OVER = (
     re.compile(either([one], _TABLE["parts"])) for one in _TABLE["openings"].values()
 )
 INLINE_CODE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
@@ -24,9 +24,7 @@ def own_words(message: str) -> str:
     LF."""
     if not typed_words(message).strip():
         return covered(message, " ")
-    mail = _MAIL.search(message)
-    text = message if mail is None else message[: mail.start()] + covered(message[mail.start() :], " ")
-    text = INLINE_CODE.sub(lambda code: code[0].replace("<", "\0"), text)  # a tag in it begins no foreign text
+    text = INLINE_CODE.sub(lambda code: code[0].replace("<", "\0"), message)  # a tag in it begins no foreign text
     for pattern in _FOREIGN:
         text = pattern.sub(lambda foreign: covered(foreign[0], " "), text)
     return _without_handed_over(text.replace("\0", "<"))
