@@ -19,10 +19,12 @@ from mcp_memory.text.language.terms import telling_words
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.ownership import is_persons
 
-MOST_TOLD, MOST_NAMED = 6, 3
-"""The most lines of one answer, and the most titles of overdue commitments in one line; `mcp-memory due` has all."""
+MOST_TOLD, MOST_ANSWERED = 3, 6
+"""The most lines unasked, also the most titles of overdue commitments in one line, and the most lines of an answer;
+`mcp-memory due` has all."""
 
-TEXT_CHARS, ID_CHARS = 200, 6
+TEXT_CHARS, SHORT_CHARS, ID_CHARS = 200, 70, 6
+"""The most characters of a task, of a task among several that are shown unasked, and of an id."""
 
 MOST_ASKED_WORDS = 20
 """The most words of a question about what is due; a longer sentence tells something."""
@@ -112,16 +114,20 @@ def reminders(
         and _mark(one) not in seen
         and not (one.stage in _SAID and one.note.session and f"/{session}".endswith(f"/{one.note.session}"))
     ]
-    order = list(Stage)
-    new.sort(key=lambda one: order.index(one.stage))
+    new.sort(key=lambda one: list(Stage).index(one.stage))
+    if len(new) > 1:
+        new = [
+            one if len(one.text) <= SHORT_CHARS else replace(one, text=beginning(one.text, SHORT_CHARS), mark="")
+            for one in new
+        ]
     overdue = [one for one in new if one.stage is Stage.OVERDUE]
-    lines = [_reminder(_line(one), one) for one in new if one.stage is not Stage.OVERDUE]
+    lines = [_reminder(_line(one), one) for one in new if one not in overdue]
     if overdue:
-        named = ", ".join(f"{_title(one)} (since {one.due.day})" for one in overdue[-MOST_NAMED:])
-        more = f" and {len(overdue) - MOST_NAMED} more" if len(overdue) > MOST_NAMED else ""
+        latest = overdue[-MOST_TOLD:]
+        named = ", ".join(f"{_title(one)} (since {one.due.day})" for one in latest)
+        more = f" and {len(overdue) - MOST_TOLD} more" if latest != overdue else ""
         line = f"Overdue, see mcp-memory due: {named}{more}"
-        shown = tuple(one.note.id for one in overdue[-MOST_NAMED:])
-        lines = [*lines[: MOST_TOLD - 1], Reminder(line, shown, tuple(map(_mark, overdue)))]
+        lines[MOST_TOLD - 1 :] = [Reminder(line, tuple(one.note.id for one in latest), tuple(map(_mark, overdue)))]
     return lines[:MOST_TOLD]
 
 
@@ -140,7 +146,7 @@ def asked_about(found: Sequence[Commitment], question: str) -> list[Reminder]:
     """Return a line for each commitment that shares a word with the question, such as a name, or else for all."""
     asked = telling_words(question)
     named = [one for one in found if asked & telling_words(one.text)]
-    return [_reminder(due_line(one), one) for one in named or found][:MOST_TOLD]
+    return [_reminder(due_line(one), one) for one in named or found][:MOST_ANSWERED]
 
 
 def due_line(one: Commitment) -> str:

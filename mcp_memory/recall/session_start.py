@@ -122,9 +122,8 @@ class SessionStart:
         wanted = replace(self.wanted, kinds=kinds, foreign=False, path_prefix=self.vault.layout.in_home("") or None)
         wanted = wanted if kinds else replace(wanted, kinds_out=frozenset({COMMITMENT}))
         found = self.index.notes(wanted, limit=MOST_OF_KINDS if kinds else MOST_READ)
-        below_home = self.vault.layout.below_home
         dated = [note for note in found if not note.is_log and (note.date or kinds)]
-        return [note for note in dated if below_home(note.path) is not None]
+        return [note for note in dated if self.vault.layout.below_home(note.path) is not None]
 
     def _paths(self, kinds: frozenset[str] | None) -> list[NotePath]:
         return [note.path for note in self._stored(kinds)]
@@ -141,16 +140,10 @@ class SessionStart:
             return []
         if file.record.is_log:
             return latest_entries(file, self.wanted, self.private)
-        if not self.wanted.admits_project(file.record.project):
+        if not (file.body.strip() and self.wanted.admits_project(file.record.project)):
             return []
-        return (
-            [
-                replace(excerpt, asking=self.wanted.project, remark=remark)
-                for excerpt in without_private_lines(note_excerpts(file))
-            ]
-            if file.body.strip()
-            else []
-        )
+        excerpts = without_private_lines(note_excerpts(file))
+        return [replace(excerpt, asking=self.wanted.project, remark=remark) for excerpt in excerpts]
 
 
 def memory_over_budget(vault: Vault, most_lines: int) -> str | None:

@@ -153,6 +153,30 @@ async def test_what_holds_for_a_time_comes_first_and_ends(world: World) -> None:
         assert "deploy" not in await begun(engine, "c", project="wall")
 
 
+async def test_duties_and_what_holds_for_a_time_leave_half_of_a_start_to_the_rules(world: World) -> None:
+    timed = (
+        "Until Friday 27 November 2026 Ann is away in the afternoons; what is urgent goes to Bo by telephone.",
+        "Until Friday 27 November 2026 no reminder goes to the workshop; from Saturday on it gets them again.",
+    )
+    words = "On Sunday 22 November 2026 take the {} to the tax office before ten, and print its form before that"
+    duties = [words.format(one) for one in ("forms", "letters", "cards")]
+    async with world.engine() as engine:
+        await engine.append("Ann wants short answers, without politeness.", kind="preference")
+        for word in ("bread", "cakes", "wages", "ovens", "cats", "dogs"):
+            await engine.append(f"Letters about {word} never begin with dear.", kind="decision")
+        for text in timed:
+            await engine.append(text, kind="decision", expires="2026-11-27")
+        for number, text in enumerate(duties):
+            await engine.append(text, kind="commitment", due=f"2026-11-{21 + number % 2}")
+        await engine.append("Pay the bill of the mill.", kind="commitment", due="2026-11-10")
+        told = await begun(engine)
+        print(told)
+        assert count_tokens(told) <= 250 and all(text in told for text in timed)
+        assert "short answers" in told and told.count("Letters about") >= 3
+        assert told.count("Due to") == 2 and told.count("Overdue") == 1 and "print its form" not in told
+        assert "print its form" in await engine.recall("which form to print for the cards, and when")
+
+
 async def test_a_projects_own_rules_and_those_for_everything_take_turns(world: World) -> None:
     words = ["bread", "cakes", "wages", "ovens", "cats"]
     async with world.engine() as engine:

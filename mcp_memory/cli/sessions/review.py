@@ -70,17 +70,15 @@ def review(
     mcp-memory review --conflicts              only contradictions
     mcp-memory review --keep KABTV4
     mcp-memory review --both KABTV4 --with b7d3e468"""
-    on_candidates = bool(accept or drop)
-    decisions = sum((on_candidates, keep is not None, both is not None))
+    on_candidates, kept = bool(accept or drop), keep or both
+    decisions = sum(map(bool, (on_candidates, keep, both)))
     if decisions > 1 or (decisions and project) or (on_candidates and only_conflicts):
         hint = "pass --accept and --drop, or --keep, or --both; --project only lists"
         raise InvalidInput("These options decide several things at once.", hint=hint)
-    if (other or yes) and keep is None and both is None:
+    if (other or yes) and not kept:
         raise InvalidInput("--with and --yes are for --keep and --both", hint="mcp-memory review --keep ID")
-    if keep is not None:
-        _settle(cli, keep, other, "keep", yes=yes)
-    elif both is not None:
-        _settle(cli, both, other, "both", yes=yes)
+    if kept:
+        _settle(cli, kept, other, "keep" if keep else "both", yes=yes)
     elif on_candidates:
         _decide_each(cli, {"accept": accept, "drop": drop})
     else:
@@ -143,8 +141,7 @@ def _settle(cli: CommandContext, note: str, other: str | None, choice: str, *, y
         say_all(fit("retires", f"{rival['title']}  ({rival['path']})", short_id(rival["id"])) for rival in rivals)
         if not yes and sys.stdin.isatty():
             confirm(f"keep {short_id(note)} in place of {'this' if len(rivals) == 1 else 'these'}?", abort=True)
-    items = [item for item, _, _ in shown]
-    answer = cli.ask("review", items=items, choice=choice, note=kept_ids.pop())
+    answer = cli.ask("review", items=[item for item, _, _ in shown], choice=choice, note=kept_ids.pop())
     cli.show(answer, (decided_line(choice, one) for one in answer["done"]))
 
 
