@@ -207,8 +207,8 @@ def _agrees(answer: _PersonsMessage, agreed: str, quote: str) -> bool:
     limited = [one for one in answer.sentences_with(agreed) if WORDS["condition"].search(one.view)]
     if any(patterns(AGREEMENT)["refuses"].match(one.view) for one in answer.sentences if one not in limited):
         return False
-    views = [sentence.view for sentence in answer.sentences]
-    return any(map(_says_yes, views)) or bool(content_words(agreed) & content_words(quote))
+    says_yes = any(_says_yes(one.view) for one in answer.sentences)
+    return says_yes or bool(content_words(agreed) & content_words(quote))
 
 
 def _says_yes(view: str) -> bool:

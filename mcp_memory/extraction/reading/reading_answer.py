@@ -184,13 +184,14 @@ class _Support:
                 "it says more than the quoted words": is_said,
             }
             doubt = next((why for why, is_right in doubts.items() if not is_right), "")
-            phrases = [_in_one_line(str(phrase)) for phrase in list_at(item, "when")[:MOST_WHEN]]
+            phrases = (_in_one_line(str(phrase)) for phrase in list_at(item, "when")[:MOST_WHEN])
             when = tuple(phrase for phrase in phrases if 0 < len(phrase) <= MOST_WHEN_CHARS)
-            is_wide = item.get("everywhere") is True
             named = text_at(item, "project")
             project = named if named in self._projects else None
             verdict = Verdict.PROPOSE if doubt else verdict
-            return ReadStatement(verdict, kind, text, evidence, of, is_wide, project, until, due, when, doubt)
+            return ReadStatement(
+                verdict, kind, text, evidence, of, item.get("everywhere") is True, project, until, due, when, doubt
+            )
         return None
 
     def _end(self, evidence: Quotations, of: ShownNote) -> ReadStatement | None:

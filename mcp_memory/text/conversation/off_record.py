@@ -48,7 +48,8 @@ def off_record(message: str) -> OffRecord:
     if _has("all_before", said):
         found |= OffRecord.BEFORE
         # `what I said about it` names nothing: it is the message before
-        found |= OffRecord.ALL if words_taken_back(message) or not _has("of_a_thing", said) else OffRecord.NOTHING
+        if words_taken_back(message) or not _has("of_a_thing", said):
+            found |= OffRecord.ALL
     if (_has("said_before", said) and not is_announced) or ((speaks_of_that or is_all) and not announces):
         found |= OffRecord.BEFORE
     is_unclear = is_all and not speaks_of_that and not _has("of_a_thing", said)
@@ -68,7 +69,7 @@ def words_taken_back(message: str) -> frozenset[str]:
 
 def says_off_record(text: str) -> bool:
     """Return whether a sentence of a note asks that it not be kept."""
-    return any(map(_is_wish, _sentences(text.replace("\r", "\n"))))
+    return any(map(_is_wish, _sentences(text)))
 
 
 def on_record_again(message: str) -> bool:
@@ -105,7 +106,7 @@ message."""
 _TAG = re.compile(r"(?<!`)<(/?)(?:private?|privée?|privad[oa])(?:\s[^<>]{0,80})?>", re.IGNORECASE)
 _CUT = "\0"
 _WHOLE_SENTENCE = re.compile(r"(?:[^\n.!?…]|[.!?…](?![.!?…\s]|$))+[.!?…]*|[\n.!?…]")
-_SENTENCE = re.compile(r"[^\n.!?…]+[.!?…]{0,3}")
+_SENTENCE = re.compile(r"[^\r\n.!?…]+[.!?…]{0,3}")
 _CLAUSE = re.compile(r"(?=((?:^|[,;:(–—])[^,;:(–—]+[,;:(–—]?))")
 
 
@@ -129,10 +130,8 @@ def _is_wish(sentence: str) -> bool:
 
 def _speaks_of_session(clause: str) -> bool:
     """Return whether a clause of a request extends it: `between us, we use X from now on` doesn't."""
-    session = _patterns()["session"]
-    if not session.search(clause):
-        return False
-    return _patterns()["wish"].search(clause) is not None or _is_little([session.sub(" ", clause)])
+    is_alone = _is_little([_patterns()["session"].sub(" ", clause)])
+    return _has("session", clause) and (is_alone or _has("wish", clause))
 
 
 def _is_little(sentences: list[str]) -> bool:

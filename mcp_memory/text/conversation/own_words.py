@@ -77,10 +77,8 @@ def _without_handed_over(text: str) -> str:
     view = lowered(text)
     for wish in _HANDS_OVER.finditer(view):
         above, below = text[: wish.start()], text[wish.end() :]
-        if wish["colon"] and below.strip():
-            return text[: wish.end()] + covered(below, " ")
         if not below.strip():
             return covered(above, " ") + text[wish.start() :]
-        if not above.strip() and not wish["opinion"]:  # the text after a question may be a person's own
+        if wish["colon"] or not (above.strip() or wish["opinion"]):  # text after a question may be a person's own
             return text[: wish.end()] + covered(below, " ")
     return text

@@ -109,9 +109,6 @@ def _beginning(prefix: str) -> str:
     return rf"{literal}(?:(?<![A-Za-z0-9]{literal})|(?<=\\[nrt]{literal}))"
 
 
-OWN_PREFIX = "mcpm_"
-"""The prefix of the daemon's tokens for its clients."""
-
 _JUDGES = {"mixed": mixed, "_is_one_run": _is_one_run}
 TABLE = read_table("mcp_memory.text.secrets", "tokens.toml")
 
