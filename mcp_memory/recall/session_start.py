@@ -122,8 +122,11 @@ class SessionStart:
         wanted = replace(self.wanted, kinds=kinds, foreign=False, path_prefix=self.vault.layout.in_home("") or None)
         wanted = wanted if kinds else replace(wanted, kinds_out=frozenset({COMMITMENT}))
         found = self.index.notes(wanted, limit=MOST_OF_KINDS if kinds else MOST_READ)
-        dated = [note for note in found if not note.is_log and (note.date or kinds)]
-        return [note for note in dated if self.vault.layout.below_home(note.path) is not None]
+        return [
+            note
+            for note in found
+            if not note.is_log and (note.date or kinds) and self.vault.layout.below_home(note.path) is not None
+        ]
 
     def _paths(self, kinds: frozenset[str] | None) -> list[NotePath]:
         return [note.path for note in self._stored(kinds)]
