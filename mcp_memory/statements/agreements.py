@@ -95,8 +95,11 @@ def _taken_up(sentence: UserSentence, proposal: UserSentence, statement: str, *,
     statement = statement[lead.end() if lead else 0 :].strip(_MARKS)
     if not content_words(statement):
         return None
-    sure = sure and not found["dangling"].search(lowered(statement))
     quote = f"> Assistant: {proposal.text}\n> {sentence.text}"
+    is_open = found["inverted"].match(lowered(statement)) or len(found["either"].split(proposal.text)) > 1
+    if proposal.is_question and is_open:
+        return Agreement(f"{proposal.text} {capitalized(sentence.text.rstrip(_MARKS))}.", quote, False, proposal.text)
+    sure = sure and not found["dangling"].search(lowered(statement))
     return Agreement(f"{capitalized(statement)}.", quote, sure, proposal.text)
 
 
@@ -132,7 +135,7 @@ def last_said(assistant: str) -> str:
     """Return the sentences that name the referents of your sentence; empty if the assistant only reports them."""
     said = assistant_sentences(assistant)
     last = range(max(0, len(said) - ANTECEDENT), len(said))
-    return " ".join(said[at].text for at in last) if all(is_own(said, at) for at in last) else ""
+    return " ".join(last_sentences(assistant)) if all(is_own(said, at) for at in last) else ""
 
 
 def last_sentences(assistant: str) -> list[str]:

@@ -201,3 +201,16 @@ async def test_what_it_read_long_before_in_a_captured_session_counts(tmp_path: P
     assert extract_candidates(last.messages, material=last.material) == []
     file.unlink()
     assert extract_candidates(last.messages, material=last.material) == [], "in doubt nobody agreed"
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Should a dropped connection count as a timeout?", "Yes."),
+        ("Soll der Export nachts laufen?", "Ja, mach das."),
+        ("Should I use tabs or spaces for the makefile?", "Yes."),
+    ],
+)
+def test_a_yes_to_a_question_waits_with_the_question(said: str, answer: str):
+    found = extract_candidates([assistant(said), person(answer, 60)])
+    assert [(one.statement, one.outright) for one in found] == [(f"{said} {answer}", False)]
