@@ -1,7 +1,7 @@
 """Limits what extraction leaves of a session: a few proposals, and no copy of what the agent stored itself."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -60,7 +60,7 @@ class ExtractedNote:
     is_edited: bool
     by: str
     """The language model that read the session and worded the note; empty for rules."""
-    replaces_another: bool
+    supersedes: tuple[NoteId, ...]
 
 
 class SessionNotes:
@@ -128,7 +128,7 @@ class SessionNotes:
             if not note.by and not has_words_of(note.text, refused):
                 await self._drop(note, session, READ)
 
-    async def drop_read(self, note_ids: Collection[str], session: str, *, by: NoteId | None = None) -> None:
+    async def drop_read(self, note_ids: Sequence[str], session: str, *, by: NoteId | None = None) -> None:
         """Drop notes of a session that nobody has edited and that a language model calls wrong or words better; what
         you asked to remember only in favor of the note `by` that words it better."""
         for note in await self.extracted(session):
@@ -143,7 +143,7 @@ class SessionNotes:
             if not note.by and not note.is_edited and in_quotation >= QUOTED:
                 await self._drop(note, session, READ, by=by[note.offset])
 
-    async def hold(self, note_ids: Collection[str], session: str) -> None:
+    async def hold(self, note_ids: Sequence[str], session: str) -> None:
         """Let stored notes of a session wait for review that a language model calls wrong, when nothing was stored in
         their place."""
         filing, read = self._core.vault.filing, self._core.vault.read
@@ -259,7 +259,7 @@ class SessionNotes:
                                 file.record.updated is not None
                                 or not self._core.vault.ledger.written(note.content_hash, note.kind, note.project),
                                 text_at(meta, "by"),
-                                bool(note.supersedes),
+                                note.supersedes,
                             )
                         )
         return found
@@ -270,12 +270,11 @@ class SessionNotes:
         session: str,
         reason: str,
         outcome: CandidateOutcome = CandidateOutcome.CROWDED_OUT,
-        *,
         by: NoteId | None = None,
     ) -> None:
         """Forget a note, or let the note `by` supersede it, so that what it has replaced doesn't apply again."""
         with suppress(Refused, NotFound):
-            if by and isinstance(note, ExtractedNote) and note.replaces_another:
+            if by and note.supersedes:
                 file = await in_thread(self._core.vault.supersede, note.path, by, what="replacing a note")
                 await index_written(self._core, file, note.path)
             else:

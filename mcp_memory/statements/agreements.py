@@ -95,11 +95,11 @@ def _taken_up(sentence: UserSentence, proposal: UserSentence, statement: str, *,
     statement = statement[lead.end() if lead else 0 :].strip(_MARKS)
     if not content_words(statement):
         return None
-    quote = f"> Assistant: {proposal.text}\n> {sentence.text}"
-    is_open = found["inverted"].match(lowered(statement)) or len(found["either"].split(proposal.text)) > 1
+    is_open = found["inverted"].match(lowered(statement)) or found["either"].search(proposal.text)
     if proposal.is_question and is_open:
-        return Agreement(f"{proposal.text} {capitalized(sentence.text.rstrip(_MARKS))}.", quote, False, proposal.text)
+        statement = f"{proposal.text} {capitalized(sentence.text.rstrip(_MARKS))}"
     sure = sure and not found["dangling"].search(lowered(statement))
+    quote = f"> Assistant: {proposal.text}\n> {sentence.text}"
     return Agreement(f"{capitalized(statement)}.", quote, sure, proposal.text)
 
 

@@ -123,7 +123,7 @@ class SessionReadings:
                 await self._session_notes.hold(held, captured.session)
                 wrong = [note for note in reading.wrong if note.id not in held]
                 await self._session_notes.drop_read([note.id for note in wrong], captured.session)
-                others = [note.id for note in wrong if not note.is_made_here]
+                others = (note.id for note in wrong if not note.is_made_here)
                 await self._session_notes.drop_waiting(others, captured.session)
                 done["stored"] += len(made[CandidateOutcome.ACTIVE])
                 done["waiting"] += len(made[CandidateOutcome.WAITING])

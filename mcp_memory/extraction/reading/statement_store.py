@@ -70,11 +70,12 @@ class StatementStore:
                     await self._ingest.record(note_id, outcome, captured)
                     made[outcome].append(candidate.text)
                 of, entry = statement.of, self._log.find(note_id)
-                is_sure = entry is not None and entry.outcome is CandidateOutcome.ACTIVE
-                if of and entry and entry.outcome in _KEPT and (is_sure or of.waits):  # it says it better
+                now = entry.outcome if entry else None
+                is_sure, is_kept = now is CandidateOutcome.ACTIVE, now in _KEPT
+                if of and is_kept and (is_sure or of.waits):  # it says it better
                     await self._notes.drop_read([of.id], captured.session, by=note_id if is_sure else None)
                     await self._notes.drop_waiting([of.id], captured.session)
-                elif of and statement.refutes and not (entry and entry.outcome in _KEPT):
+                elif of and statement.refutes and not is_kept:
                     await self._notes.hold([of.id], captured.session)
                 if is_sure:
                     for message in statement.evidence.messages:
