@@ -25,7 +25,7 @@ from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
 from mcp_memory.statements.extractor import appended_texts
 from mcp_memory.statements.statement_rules import OUTRIGHT
 from mcp_memory.statements.user_sentences import user_sentences
-from mcp_memory.text.language.terms import content_words, coverage
+from mcp_memory.text.language.terms import REPEATED, content_words, coverage
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.parsed_values import text_at
 from mcp_memory.vault.config import COMMITMENT
@@ -40,8 +40,6 @@ you confirm .8. A leaning, a promise or a fix that worked has .5, and a mention 
 REMEMBERED = 0.95
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""
-QUOTED = 0.8
-"""The least share of a note's words in a quotation that makes it a copy; the rest may be its resolved subject."""
 READ = "a language model read the session"
 _MOVED = re.compile(r"^Moved to [\d:-]+(?: [\d:]+)?: ")
 
@@ -140,7 +138,7 @@ class SessionNotes:
         `words`, `by`: the quoted words and the note made of them, by the place of their message."""
         for note in await self.extracted(session):
             in_quotation = coverage(content_words(note.text), content_words(words.get(note.offset, "")))
-            if not note.by and not note.is_edited and in_quotation >= QUOTED:
+            if not note.by and not note.is_edited and in_quotation >= REPEATED:
                 await self._drop(note, session, READ, by=by[note.offset])
 
     async def hold(self, note_ids: Sequence[str], session: str) -> None:

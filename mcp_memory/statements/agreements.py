@@ -70,16 +70,16 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
         return None
     points_back = len(proposals) > 1 and found["points_back"].search(said[proposals[-1]].view)
     at = proposals[-2 if points_back else -1]
-    proposal, is_asked_for = said[at], is_put_to_the_person(said, at)
+    proposal = said[at]
     if asks_how_it_is(proposal) or (denies(view) and not denies(proposal.view)):
         return None
     words = content_words(sentence.text)
     repeats = words & content_words(proposal.text)
     if not manner and not found["yes"].match(view) and not (words and repeats == words and len(view.split()) < 4):
         return None
-    is_plain = found["plainly"].search(proposal.view) is not None
-    is_question = proposal.is_question and patterns(PROPOSAL)["asks"].match(proposal.view) is not None
-    asks = is_asked_for or is_question or (is_plain and said[-1].is_question)
+    is_plain = found["plainly"].search(proposal.view)
+    is_question = proposal.is_question and patterns(PROPOSAL)["asks"].match(proposal.view)
+    asks = is_put_to_the_person(said, at) or is_question or (is_plain and said[-1].is_question)
     is_asked = asks and len(content_words(proposal.text)) >= LEAST_ASKED and not found["at_once"].search(proposal.view)
     if not manner and not repeats and not is_plain and not is_asked:
         return None
