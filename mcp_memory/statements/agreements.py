@@ -81,7 +81,7 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     is_question = proposal.is_question and patterns(PROPOSAL)["asks"].match(proposal.view)
     asks = is_put_to_the_person(said, at) or is_question or (is_plain and said[-1].is_question)
     is_asked = asks and len(content_words(proposal.text)) >= LEAST_ASKED and not found["at_once"].search(proposal.view)
-    if not manner and not repeats and not is_plain and not is_asked:
+    if not (manner or repeats or is_plain or is_asked):
         return None
     but = _BUT.search(sentence.text)
     statement = f"{proposal.text.rstrip(_MARKS)}, {but[0]}" if but else proposal.text
@@ -134,8 +134,8 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
 def last_said(assistant: str) -> str:
     """Return the sentences that name the referents of your sentence; empty if the assistant only reports them."""
     said = assistant_sentences(assistant)
-    last = range(max(0, len(said) - ANTECEDENT), len(said))
-    return " ".join(last_sentences(assistant)) if all(is_own(said, at) for at in last) else ""
+    are_own = all(is_own(said, at) for at in range(max(0, len(said) - ANTECEDENT), len(said)))
+    return " ".join(last_sentences(assistant)) if are_own else ""
 
 
 def last_sentences(assistant: str) -> list[str]:
@@ -148,8 +148,8 @@ def leans_on_it(one: SpokenSentence) -> bool:
     `the one`, is short, or answers a question in a few words."""
     if not one.assistant:
         return False
-    is_short = len(content_words(one.sentence.text)) < LEAST_CONTENT_WORDS
     points = patterns(AGREEMENT)["points"].match(one.sentence.view) is not None
+    is_short = len(content_words(one.sentence.text)) < LEAST_CONTENT_WORDS
     return is_short or points or is_answer(one.sentence, one.assistant)
 
 
