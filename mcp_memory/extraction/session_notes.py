@@ -126,7 +126,7 @@ class SessionNotes:
             if not note.by and not has_words_of(note.text, refused):
                 await self._drop(note, session, READ)
 
-    async def drop_read(self, note_ids: Sequence[str], session: str, *, by: NoteId | None = None) -> None:
+    async def drop_read(self, note_ids: Sequence[str], session: str, by: NoteId | None = None) -> None:
         """Drop notes of a session that nobody has edited and that a language model calls wrong or words better; what
         you asked to remember only in favor of the note `by` that words it better."""
         for note in await self.extracted(session):

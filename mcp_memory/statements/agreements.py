@@ -148,9 +148,9 @@ def leans_on_it(one: SpokenSentence) -> bool:
     `the one`, is short, or answers a question in a few words."""
     if not one.assistant:
         return False
-    points = patterns(AGREEMENT)["points"].match(one.sentence.view) is not None
     is_short = len(content_words(one.sentence.text)) < LEAST_CONTENT_WORDS
-    return is_short or points or is_answer(one.sentence, one.assistant)
+    points = patterns(AGREEMENT)["points"].match(one.sentence.view)
+    return is_short or points is not None or is_answer(one.sentence, one.assistant)
 
 
 def is_answer(sentence: UserSentence, assistant: str) -> bool:
