@@ -1,9 +1,10 @@
 """Stores statements of sessions and logs that are worth remembering, and lets you review them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from typing import Any
 
 from mcp_memory.capture.readers.own_format import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages, read_material
@@ -14,13 +15,13 @@ from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.conflict_review import ConflictReview
-from mcp_memory.extraction.reader_usage import reader_findings, reader_status
 from mcp_memory.extraction.reading.session_readings import SessionReadings
 from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.review import Review
 from mcp_memory.extraction.session_notes import SessionNotes
 from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.runtime.health import Finding
 from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.summarizers.base import Summarizer, open_summarizer
 from mcp_memory.text.markdown.logs import is_log_path
@@ -31,6 +32,7 @@ from mcp_memory.vault.withheld_pages import sources_of
 MOST_NOTES = 1_000_000
 _MADE_KINDS = frozenset({"commitment", "lesson"})
 """Kinds that are also stored without review."""
+_OFF = 'to switch it off: reader = "none" under [extraction]'
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,8 @@ def build(core: Core) -> Feature:
         jobs=jobs,
         copies=MadeNotes(core),
         reviewers=[Review(core, candidates), ConflictReview(core)],
-        status=partial(reader_status, config.reader, model),
-        findings=partial(reader_findings, config.reader, model),
+        status=partial(_reader_status, config.reader, model),
+        findings=partial(_reader_findings, config.reader, model),
         close=model.close if model else None,
     )
 
@@ -140,3 +142,20 @@ def _is_from(file: NoteFile, source: str, erased: ErasedText) -> bool:
         body = file.body.strip()
         return erased.entry is None or (bool(body) and body in erased.text)
     return source in erased.ids
+
+
+def _reader_status(reader: str, model: Summarizer | None) -> Mapping[str, Any]:
+    usage = model.usage() if model else None
+    return {"reader": {"name": reader, **asdict(usage)}} if usage else {}
+
+
+def _reader_findings(reader: str, model: Summarizer | None) -> Sequence[Finding]:
+    usage = model.usage() if model else None
+    if not usage:
+        return ()
+    if usage.problem:
+        remedy = f"see whether {reader} answers you, since you may have to log in; {_OFF}"
+        return [Finding("warning", f"{reader} can't read your sessions: {usage.problem}", remedy)]
+    calls = f"{usage.calls:,} of {usage.calls_a_day:,} calls"
+    today = f"today {calls}, {usage.tokens:,} of {usage.tokens_a_day:,} tokens"
+    return [Finding("info", f"{reader} reads your sessions; {today}", _OFF)]

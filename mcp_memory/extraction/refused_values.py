@@ -88,14 +88,17 @@ def _stating(
 def _shared(context: Sequence[str], text: str, number: str) -> int:
     """Return how many words of what was said before a note has; -1 if that is about another value, or about something
     else with the same value."""
-    numbers = [[one.key.split()[0] for one in values_in(said)] for said in context]
-    naming = [said for said, found in zip(context, numbers, strict=True) if number in found]
-    shared = [
-        len(_names(said) & _names(text))
-        for said in naming or context
-        if not any(is_modified(old, one) for old in parse_statement(text, "") for one in parse_statement(said, ""))
-    ]
-    return max(shared, default=0) or (-1 if any(numbers) else 0)
+    stated, names = parse_statement(text, ""), _names(text)
+    with_number = [said for said in context if number in _numbers(said)]
+    most = 0
+    for said in with_number or context:
+        is_other = any(is_modified(old, one) for one in parse_statement(said, "") for old in stated)
+        most = max(most, 0 if is_other else len(_names(said) & names))
+    return most or (-1 if any(map(_numbers, context)) else 0)
+
+
+def _numbers(text: str) -> set[str]:
+    return {one.key.split()[0] for one in values_in(text)}
 
 
 def _names(text: str) -> set[str]:

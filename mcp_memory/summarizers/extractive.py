@@ -107,14 +107,16 @@ def _with_gist(title: str, candidates: Sequence[SummaryCandidate], idf: Idf, req
     ]
     ranked, names = _by_rank(told), {folded(title), folded(request.hint)} - {frozenset()}
     defining = [each for each in ranked if folded(defined_by(each.text)) in names][:1]
-    rules = [each for each in _rules(request) if each.source not in {one.source for one in defining}]
-    spent = sum(each.cost for each in (*defining, *rules)) // CHARS_PER_TOKEN
+    defined = {each.source for each in defining}
+    first = [*defining, *(each for each in _rules(request) if each.source not in defined)]
+    spent = sum(each.cost for each in first) // CHARS_PER_TOKEN
     left = replace(request, budget_tokens=max(0, request.budget_tokens - spent))
-    others = [each for each in ranked if each.source not in {one.source for one in (*defining, *rules)}]
-    first = [*defining, *rules]
-    chosen = [*first, *_choose_by_rank(others, idf, left, least=LEAST_GIST - len(first))]
-    gist = [*first, *sorted(chosen[len(first) :], key=_in_order)][: request.gist_sentences]
-    rest = _listed([each for each in (*first, *sorted(chosen[len(first) :], key=_in_order)) if each not in gist], gist)
+    stated = {each.source for each in first}
+    others = [each for each in ranked if each.source not in stated]
+    chosen = _choose_by_rank(others, idf, left, least=LEAST_GIST - len(first))
+    every = [*first, *sorted(chosen, key=_in_order)]
+    gist = every[: request.gist_sentences]
+    rest = _listed([each for each in every if each not in gist], gist)
     return Summary(
         title, "\n".join(rest), NAME, "\n".join(f"{candidate.lead}{candidate.text}" for candidate in gist),
         [main_clause(question, title, whole=True) for question in questions[:MOST_QUESTIONS]],

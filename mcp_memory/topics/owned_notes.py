@@ -1,4 +1,4 @@
-"""Says which project or large subject a note of the topics belongs to. Pure."""
+"""Finds the project or large subject that a note of the topics belongs to. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -94,10 +94,11 @@ def _subjects_of_owners(notes: Sequence[PlanNote], owners: Sequence[str]) -> dic
     first: dict[str, Counter[str]] = defaultdict(Counter)
     for note, owner in zip(notes, owners, strict=True):
         first[owner][note.subject_key] += 1
-    return {
-        owner: {key for key, count in keys.items() if key and count > OF_MOST * keys.total()}
-        for owner, keys in first.items()
-    }
+    found: dict[str, set[str]] = {}
+    for owner, keys in first.items():
+        least = OF_MOST * keys.total()
+        found[owner] = {key for key, count in keys.items() if key and count > least}
+    return found
 
 
 def by_owner(owned: Sequence[OwnedNote]) -> dict[str, list[int]]:
