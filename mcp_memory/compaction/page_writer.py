@@ -203,9 +203,8 @@ class PageWriter:
 
 
 def _rule_in(kind: str, text: str) -> str:
-    """Return the sentence of a note that says what is to be done: the first that rules, else of a decision or
-    preference the first that isn't history, and of a lesson the last, which draws the conclusion. Empty for other
-    kinds."""
+    """Return the sentence of a note that rules. Without one, it is the first sentence of a decision or preference that
+    isn't history, and the last sentence of a lesson, which draws the conclusion. Empty for other kinds."""
     found = [sentence.text for sentence in sentences(statement_of(text)) if not is_question(sentence.text)]
     stating = [one for one in found if not is_secondary(one) and not _PAST.search(one)] or found
     if kind not in RULING or not stating:

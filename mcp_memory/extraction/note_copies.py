@@ -1,4 +1,4 @@
-"""Recognizes a note that says what a candidate or an extracted note says."""
+"""Recognizes a note that repeats a candidate or an extracted note."""
 
 from collections.abc import Iterable, Sequence
 

@@ -87,7 +87,7 @@ class SummarySource:
     is_overtaken: bool = False
     """Whether a newer note contradicts the source; the summary doesn't present such a source as true."""
     rule: str = ""
-    """The sentence of the source that says what is to be done; a summary states it first."""
+    """The sentence of the source that rules; a summary states it first."""
 
 
 @dataclass(frozen=True)
