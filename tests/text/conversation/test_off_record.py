@@ -13,6 +13,10 @@ from mcp_memory.text.conversation.off_record import (
 )
 
 WISHES = """\
+meine nächste Nachricht bitte nicht speichern
+speicher meine nächste Nachricht bitte nicht
+no guardes mi próximo mensaje
+lo que diga ahora no lo guardes, que Rosa está negociando
 is it possible that you don't keep this in your memory?
 Don't make a note of that
 no notes on this one pls: we never pay on time
@@ -333,6 +337,9 @@ what does `don't store this` do?
 No. P05 since December. Is that not in your memory?
 so don't you have that in your memory?
 n'est-ce pas dans ta mémoire ?
+die nächste Nachricht in der Queue nicht speichern
+no guardes el mensaje de error en el log
+meine nächste Nachricht an den Kunden ist noch nicht fertig
 > off the record
 """
 
