@@ -61,7 +61,7 @@ _LEAD = re.compile(
     r"\W*(?:(?:and|so|but|ok|und|also|aber|y|pero|et|mais|from now|from today|ab jetzt|ab today)\W+)*"
     r"(?:(?P<during>während|during|durante|pendant) [^,;]{3,40}\()?$"
 )
-_CLOSES = re.compile(r"[ .!)]*(?:$|[,;–—])")
+_CLOSES = re.compile(r",?(?: (?:please|pls|plz|bitte|por favor|porfa|stp))?[ .!)]*(?:$|[,;–—])")
 """Matches the rest of a statement, or of its first clause, that ends with a period."""
 _CLAUSE_ENDS = re.compile(r"[,;:.!–—]")
 _SPAN = re.compile(
