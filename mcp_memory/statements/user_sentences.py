@@ -110,7 +110,8 @@ def _sentences(view: str, text: str) -> Iterator[tuple[int, int]]:
 
 _MARKER = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,3}[.)]\s+)?")
 _END = re.compile(
-    r"(?<!\b[^\W\d_])(?<!\b(?:dr|mr|ms|st|nr|vs|ca|sr))(?<!\b(?:mrs|mme|sra|ggf|bzw))(?<!\b(?:prof|incl|inkl|evtl))"
+    r"(?<!\b[^\W\d_])(?<!\b(?:dr|mr|ms|st|nr|vs|ca|sr))(?<!\b(?:mrs|mme|sra|dra|dña|pág|núm|ggf|bzw))"
+    r"(?<!\b(?:prof|incl|inkl|evtl|srta|avda))"
     r"(?<![.!?…])(?!\.\.|…)[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)"
     r"(?!(?<=\d\.)\s+(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)\b)"
     r"(?!(?<=\.\d\.\))|(?<=\.\d\d\.\)))"

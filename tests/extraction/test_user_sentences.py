@@ -124,3 +124,15 @@ def test_words_below_a_marked_quotation_are_perhaps_yours():
     (found,) = user_sentences(said)
     assert found.text == "The server is right, from now on we use dwh-prod2." and found.may_be_pasted
     assert not user_sentences(said.replace("> ", ""))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "A la Srta. Boix no se le manda nada por correo.",
+        "Dña. Rosa firma las cartas.",
+        "La oficina está en la Avda. Colón desde mayo.",
+    ],
+)
+def test_an_abbreviation_ends_no_sentence(sentence: str) -> None:
+    assert [one.text for one in user_sentences(sentence)] == [sentence]
