@@ -155,7 +155,7 @@ class PlannerView:
         return [
             PlanNote(place, age_of(note)[0], note.project or "",
                      note.path.startswith(inside) and not may_move(note.path, note.id),
-                     subjects_of([*note.tags, *lead_of(note.title)], note.project or ""), _words(note))
+                     subjects_of([*note.tags, *lead_of(note.title).split(", ")], note.project or ""), _words(note))
             for place, note in places.items()
         ]  # fmt: skip
 

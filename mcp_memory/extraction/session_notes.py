@@ -127,8 +127,8 @@ class SessionNotes:
                 await self._drop(note, session, READ)
 
     async def drop_read(self, note_ids: Sequence[str], session: str, by: NoteId | None = None) -> None:
-        """Drop unedited notes of a session that a language model calls wrong, or words better in the note `by`. What
-        you asked to remember is dropped only in favor of such a note."""
+        """Drop unedited notes of a session that a language model calls wrong, or words better in the note `by`. Drop a
+        note that you asked for only in favor of such a note."""
         for note in await self.extracted(session):
             if note.id in note_ids and not note.is_edited and (by or note.score < REMEMBERED):
                 await self._drop(note, session, READ, by=by)

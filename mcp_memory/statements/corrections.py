@@ -30,8 +30,8 @@ class Refusal(NamedTuple):
     new: Token
 
     def is_of(self, value: Token) -> bool:
-        """Return whether a value is the one that is refused: another one of the same unit, if the old value isn't
-        named. A number without a unit has the unit of the new value."""
+        """Return whether the person refuses this value. If the old value isn't named, that is any other value of the
+        new value's unit. A number without a unit has the unit of the new value."""
         old, new = self
         if old is None:
             return new.unit != "" and _may_replace(new, value) and new.key != value.key

@@ -16,7 +16,7 @@ from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, Summ
 from mcp_memory.summarizers.candidates import MOST_SENTENCES, READ_CHARS, Idf
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.subjects import GENERIC_WORDS, LABELS, shared_subject, subject_of
+from mcp_memory.text.language.subjects import GENERIC_WORDS, LABELS, lead_of, shared_subject, subject_of
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_lists import ARTICLES, PREPOSITIONS, function_words
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
@@ -54,7 +54,6 @@ _OBJECTS = ARTICLES | {"me", "him", "them", "us", "it", "myself", "yourself", "t
 """Words after a verb."""
 
 _HEADING = re.compile(r"#{1,6} +([^#\n]{1,59}[^#\s])(?![^\W_])")  # up to the end of a word
-_LEAD = re.compile(r"(?:#{1,6} +|[-*] +)?([^\s:`#][^:`\n]{1,40}): +\S")
 Keys = tuple[str, ...]
 
 
@@ -114,7 +113,7 @@ def _shared_lead(sources: Sequence[SummarySource], hint: str) -> str:
             continue  # the source is a conversation
         first = source.text.lstrip().partition("\n")[0]
         heading = _HEADING.match(first)
-        leads = {heading[1] if heading else "", *(_lead(line) for line in (source.title, first))}
+        leads = {heading[1] if heading else "", lead_of(source.title), lead_of(first)}
         for lead in {", ".join(parts) for each in leads for parts in accumulate(_new_parts(each, hint))}:
             spelled[tuple(fold(word) for word in words(lead))][lead] += 1
     most = max(spelled, key=lambda keys: (spelled[keys].total(), keys), default=())
@@ -129,11 +128,6 @@ def _new_parts(lead: str, hint: str) -> Iterator[tuple[str, ...]]:
     for part in lead.split(", "):
         if not set(map(fold, words(part))) <= known:
             yield (part[:1].upper() + part[1:],) if known else (part,)
-
-
-def _lead(line: str) -> str:
-    found = _LEAD.match(line)
-    return found[1].strip("*_ ") if found else ""
 
 
 @dataclass

@@ -39,8 +39,9 @@ def test_scripts_list_and_decide(place: Place):
         assert [each["name"] for each in waiting["choices"]] == ["keep", "keep", "both"]
         assert "1 item waiting for your decision" in place.run("doctor").out
         assert "1 item waiting (mcp-memory review)" in place.run("status").ok().out
-        shown = place.run("review", "--conflicts").ok().out
-        assert "8087 → 8090" in shown and "review --keep ID" in shown and "--accept" not in shown
+        for listing in (["review", "--conflicts"], ["review"]):
+            shown = place.run(*listing).ok().out
+            assert "8087 → 8090" in shown and "review --keep ID" in shown and "--accept" not in shown
         assert "8087 → 8090" in place.run("review", "--conflicts", "-p", "shop").ok().out
         kept = place.run("review", "--keep", new).ok().out
         assert (

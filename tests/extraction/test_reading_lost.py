@@ -328,3 +328,17 @@ async def test_the_answer_below_the_heads_of_a_mail_is_the_persons(
         async with sessions.engine(**model.sections) as engine:
             await finish(sessions, engine, talk(f"{head}{quote}.\nBye\n\n{answer}"))
             assert [one.state for one in records(engine) if quote[1:] in one.title] == ([state] if state else [])
+
+
+async def test_a_readers_statement_of_half_a_sentence_leaves_the_rules_copy(sessions: Sessions, world: World):
+    half = "From now on we never restart the label printer before noon"
+    said = f"{half}, and every invoice over 500 euros needs a second signature from Marta."
+    with reader() as model:
+        async with sessions.engine(**model.sections) as engine:
+            talked = talk(said)
+            await sessions.capture(engine, talked)
+            (copy,) = made(engine)
+            worded = "In app the label printer isn't restarted in the morning."
+            model.say({"do": "store", "kind": "decision", "text": worded, "quote": half})
+            await finish(sessions, engine, talked)
+            assert copy.id in [one.id for one in made(engine)]

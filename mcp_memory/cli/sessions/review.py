@@ -98,8 +98,10 @@ def _review(cli: CommandContext, wanted: Facts) -> None:
     lines = [line for item in by_subject(shown) for line in item_lines(item)]
     is_conflict = wanted["only"] == ["conflict"]
     nothing = "no contradiction waits; mcp-memory review shows what else does" if is_conflict else "nothing waits"
-    decide = "--keep ID; to keep both: --both ID" if is_conflict else "--accept ID ID … --drop ID …"
-    lines += ["", f"mcp-memory review {decide}; on a terminal: by keys"] if shown else [nothing]
+    are_conflicts = [item["what"] == "conflict" for item in shown]
+    decide = [] if all(are_conflicts) else ["--accept ID ID … --drop ID …"]
+    decide += ["--keep ID; to keep both: --both ID"] if any(are_conflicts) else []
+    lines += ["", f"mcp-memory review {', or '.join(decide)}; on a terminal: by keys"] if shown else [nothing]
     if stored := len(items) - len(shown):
         lines.append(f"{counted(stored, 'note')} stored already: mcp-memory review --stored")
     cli.show({"conflicts": list(map(_as_conflict, items))} if is_conflict else {"waiting": items}, lines)

@@ -1,4 +1,4 @@
-"""Reads the numbers of a text, so that those of a statement can be compared with those that were said. Pure."""
+"""Reads the numbers of a text, to compare a statement's numbers with the numbers that were said. Pure."""
 
 import re
 

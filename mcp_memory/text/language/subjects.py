@@ -44,10 +44,8 @@ SHARED = 0.35
 """The minimum share of the notes with a subject for the subject to represent them all. Chosen on ten people's topics,
 where most names above it and few below were acceptable (`tests/eval/topics`)."""
 
-MOST_LEAD_WORDS = 6
-"""A longer text before a colon is part of a sentence."""
-
 _JOINTS = re.compile(r"[-_/]+")
+_LEAD = re.compile(r"(?:#{1,6} +|[-*] +)?([^\s:`#][^:`\n]{1,40}): +\S")
 
 
 def subject_of(tags: Sequence[str], project: str = "") -> str:
@@ -64,11 +62,10 @@ def subjects_of(tags: Sequence[str], above: str = "") -> tuple[str, ...]:
     return tuple(one for one in subjects if any(not word.isdigit() for word in content_words(one) - known))
 
 
-def lead_of(title: str) -> tuple[str, ...]:
-    """Return the parts of the words before a title's colon: `Japan trip, food: no raw egg`."""
-    lead, colon, _ = title.partition(": ")
-    is_short = colon and len(lead.split()) <= MOST_LEAD_WORDS
-    return tuple(part.strip() for part in lead.split(",")) if is_short else ()
+def lead_of(line: str) -> str:
+    """Return the words before a line's colon, as in `Japan trip, food: no raw egg`; empty without any."""
+    found = _LEAD.match(line)
+    return found[1].strip("*_ ") if found else ""
 
 
 def shared_subject(subjects: Sequence[str]) -> str:

@@ -15,8 +15,10 @@ def read_table(package: str, name: str) -> dict[str, Any]:
 
 @cache
 def read_cues(package: str, name: str) -> Mapping[str, re.Pattern[str]]:
-    """Return the patterns of a TOML file of a package."""
-    return {cue: re.compile(pattern) for cue, pattern in read_table(package, name).items()}
+    """Return the patterns of a TOML file of a package, which may have a table of `parts`."""
+    table = read_table(package, name)
+    parts = table.pop("parts", {})
+    return {cue: re.compile(either([pattern], parts)) for cue, pattern in table.items()}
 
 
 def has_cue(package: str, name: str, cue: str, text: str) -> bool:
