@@ -1,6 +1,6 @@
 """Score how the wording of a question fits a passage: dates, speakers, questions. Pure functions on values.
 
-The patterns for times are English; questions in other languages get no such boost.
+The patterns for times that an entry names are English; questions in other languages get no such boost.
 """
 
 import re
@@ -11,8 +11,8 @@ from typing import NamedTuple
 from mcp_memory.models import Passage
 from mcp_memory.search.confidence import place_of
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
+from mcp_memory.text.dates.mentioned import DateRange, mentioned_dates
 from mcp_memory.text.language.identifiers import tickets
-from mcp_memory.text.language.question_dates import DateRange, dates_in_question
 from mcp_memory.text.markdown.logs import is_log_path
 
 _ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -70,7 +70,7 @@ class ParsedQuestion(NamedTuple):
 
 def read_question(text: str, now: datetime, names: Iterable[str] = ()) -> ParsedQuestion:
     """Read a question. `names`: the names in the question that some entry begins with."""
-    days = [telling_days(date_range) for date_range in dates_in_question(text, now)]
+    days = [telling_days(date_range) for date_range in mentioned_dates(text, now)]
     asks_when = _ASKS_WHEN.search(text) is not None
     return ParsedQuestion(frozenset(name.lower() for name in names), days, asks_when, now, tickets(text))
 

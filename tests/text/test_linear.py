@@ -17,7 +17,8 @@ from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.text import escape_invisible, tokens
 from mcp_memory.text.chunking import chunker
 from mcp_memory.text.conversation import conversation_chunks, messages, off_record, own_words, speaker_prefix
-from mcp_memory.text.language import facts, identifiers, question_dates, sentences, terms, word_runs
+from mcp_memory.text.dates.mentioned import mentioned_dates
+from mcp_memory.text.language import facts, identifiers, sentences, terms, word_runs
 from mcp_memory.text.markdown import blocks, frontmatter, link_targets, links, logs, note_links
 from mcp_memory.text.secrets import finder
 from mcp_memory.vault.note_file import derive_title, first_heading, slug
@@ -53,7 +54,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "chunks": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(), log=False),
     "chunks of a log": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(), log=True),
     "windows": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(strategy="window"), log=False),
-    "dates": lambda text: question_dates.dates_in_question(text, NOW),
+    "dates": lambda text: mentioned_dates(text, NOW),
     "question": lambda text: read_question(text, NOW),
     "is question": is_question,
     "facts": facts.facts,

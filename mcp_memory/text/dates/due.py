@@ -27,7 +27,7 @@ MOST_DAYS_TO_NTH = 62
 """The 31st of March is 61 days before the next 31st."""
 
 WEEKDAYS: str = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-_DAYS: Sequence[str] = WEEKDAYS.split("|")
+DAYS: Sequence[str] = WEEKDAYS.split("|")
 _TABLE = read_table("mcp_memory.text.dates", "due.toml")
 _FOREIGN: dict[str, str] = _TABLE["words"]
 _ENGLISH = {word: english for english, words in _FOREIGN.items() for word in words.split()}
@@ -158,7 +158,7 @@ def _time_of(clock: re.Match[str]) -> time:
 
 def _moment(match: re.Match[str], said: datetime) -> datetime | None:
     if week := match["week"] or match["week2"]:
-        return _after(said, _days_until(week, said) + _DAYS.index(match["day"] or match["day2"]))
+        return _after(said, _days_until(week, said) + DAYS.index(match["day"] or match["day2"]))
     if anchor := match["anchor"] or match["anchor2"] or match["anchor3"]:
         count = match["later"] or match["later3"] or "1"
         step = match["step"] or match["step2"] or match["step3"]
@@ -187,7 +187,7 @@ def _days_until(word: str, said: datetime) -> int:
         "endofweek": (WEEK_ENDS_ON if weekday <= WEEK_ENDS_ON else 6) - weekday,
         "endofyear": (date(today.year, 12, 31) - today).days,
     }  # fmt: skip
-    return ahead[word] if word in ahead else (_DAYS.index(word) - weekday - 1) % 7 + 1
+    return ahead[word] if word in ahead else (DAYS.index(word) - weekday - 1) % 7 + 1
 
 
 def _after(said: datetime, days: int) -> datetime | None:
@@ -199,7 +199,7 @@ def _after(said: datetime, days: int) -> datetime | None:
 
 def _around(middle: datetime, weekday: str) -> datetime | None:
     """Return the weekday from two days before to four days after a day: on a Monday, Friday is later in that week."""
-    ahead = (_DAYS.index(weekday) - middle.weekday() + 2) % 7 - 2
+    ahead = (DAYS.index(weekday) - middle.weekday() + 2) % 7 - 2
     return _after(middle, ahead)
 
 

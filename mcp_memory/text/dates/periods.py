@@ -3,7 +3,7 @@ weeks, weekends, months and years given by position or number (`vorletzte Woche`
 English, German, French and Spanish."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Literal, NamedTuple
 
@@ -45,16 +45,18 @@ _AHEAD = (
     r"(?P<n2>vorletzte[nmrs]?|avant-derni(?:er|ère)|penúltim[oa])"
     r"|(?P<n1>last|past|previous|(?:letzte|vorige|vergangene)[nmrs]?|últim[oa])"
     r"|(?P<p2>übernächste[nmrs]?)|(?P<p1>next|coming|(?:nächste|kommende)[nmrs]?|próxim[oa])"
-    r"|(?:this|diese[nmrs]?|ce|cette|est[ea])"
+    r"|(?P<p0>this|diese[nmrs]?|ce|cette|est[ea])"
 )
 _BEHIND = (
     r"(?P<n2b>before last|d['’]avant|antepasad[oa])|(?P<n1b>derni(?:er|ère)|passée?|pasad[oa])"
-    r"|(?P<p2b>after next)|(?P<p1b>prochaine?|que viene|próxim[oa])|-ci"
+    r"|(?P<p2b>after next)|(?P<p1b>prochaine?|que viene|próxim[oa])|(?P<p0b>-ci)"
 )
 _NAMED = re.compile(
     rf"(?:(?:of|the|at|on|am|im|in|an|der|die|das|des|dem|du|de|del|le|la|el|au|en)\s+|l['’]\s*)*(?:(?:{_AHEAD})\s+)?{_UNIT}"
     rf"(?:\s*(?:{_BEHIND}))?"
 )
+_STEPS = {"n2": -2, "n2b": -2, "n1": -1, "n1b": -1, "p0": 0, "p0b": 0, "p1": 1, "p1b": 1, "p2": 2, "p2b": 2}
+_MENTIONED = re.compile(rf"\b{_NAMED.pattern}\b")
 _NUMBERED = re.compile(
     r"(?:(?P<year>\d{4})-W|(?:the\s+|la\s+|der\s+|die\s+|calendar\s+)?(?:week|kw|kalenderwoche|woche|semaine|semana|w|s)\s*)"
     r"(?P<week>\d{1,2})(?:\s*(?:/|,|of|von|de|del)?\s*(?P<of>\d{4}))?",
@@ -69,9 +71,19 @@ def find_period(text: str, leans: Leans, today: date) -> Period | None:
     found = _NAMED.fullmatch(text.lower())
     if found is None:
         return None
-    steps = {"n2": -2, "n2b": -2, "n1": -1, "n1b": -1, "p1": 1, "p1b": 1, "p2": 2, "p2b": 2}
-    step = next((number for name, number in steps.items() if found[name]), 0)
-    return period_near(next(unit for unit in _UNITS if found[unit]), step, today)
+    return period_near(next(unit for unit in _UNITS if found[unit]), _step(found) or 0, today)
+
+
+def find_periods(text: str, today: date) -> Iterator[Period]:
+    """Yield the periods in a text that are named with a word for their position, such as `last`."""
+    for found in _MENTIONED.finditer(text.lower()):
+        step = _step(found)
+        if step is not None:
+            yield period_near(next(unit for unit in _UNITS if found[unit]), step, today)
+
+
+def _step(found: re.Match[str]) -> int | None:
+    return next((number for name, number in _STEPS.items() if found[name]), None)
 
 
 def period_near(unit: str, step: int, today: date) -> Period:
