@@ -32,6 +32,7 @@ from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
 from mcp_memory.vault.shared.daily_log import DailyLog
+from mcp_memory.vault.shared.log_copies import LogCopies
 from mcp_memory.vault.shared.lost_entries import SharedFiles
 from mcp_memory.vault.shared.memory_file import Fits, MemoryFile
 from mcp_memory.vault.succession.chains import Chains
@@ -73,6 +74,7 @@ class Vault:
         self.importing = NoteImporter(notes, self.ledger, secrets_allowed=self.secrets_allowed)
         self.editing = NoteEditor(notes, journals.appends, secrets_allowed=self.secrets_allowed)
         self._memory = MemoryFile(notes, journals.appends, self.tombstones, self.provenance)
+        self.log_copies = LogCopies(notes)
         self.shared = SharedFiles(notes, journals.appends, self.daily_log, self._memory)
         # Locks by content, so that two sessions that append the same text make a single note.
         self._appending = [threading.Lock() for _ in range(64)]

@@ -1,0 +1,61 @@
+"""Merge the conflict copies that sync programs leave beside daily logs, and put them into the archive."""
+
+from contextlib import suppress
+
+from mcp_memory.errors import AlreadyExists
+from mcp_memory.models import NotePath
+from mcp_memory.text.markdown.log_merge import merge_logs
+from mcp_memory.text.markdown.logs import is_log_path
+from mcp_memory.vault.marks.set_aside import original_of
+from mcp_memory.vault.note_file import ARCHIVE, NoteFile, editable_text
+from mcp_memory.vault.note_store import NoteStore
+
+MOST_OF_A_NAME = 100
+
+
+def log_of_copy(path: NotePath) -> NotePath | None:
+    """Return the log of which this file is a conflict copy; None for any other file, and in a source."""
+    original = None if path.startswith("@") else original_of(path)
+    return NotePath(original) if original and is_log_path(original) else None
+
+
+class LogCopies:
+    """The conflict copies of daily logs."""
+
+    def __init__(self, notes: NoteStore) -> None:
+        self._notes = notes
+
+    def merge(self, copy: NotePath) -> tuple[NoteFile, NoteFile] | None:
+        """Add the entries of a conflict copy to its log, and move the copy to `_archive/`; return the log and the
+        archived copy. None if the log is gone or the copy has more than entries: then both stay as they are.
+
+        Raises Refused for a file that isn't text or a log that would be too large, StorageFailed."""
+        path = log_of_copy(copy)
+        if path is None or self._merge_into(path, copy) is None:
+            return None
+        archived = self._archive(copy)
+        log = self._merge_into(path, archived.record.path)  # the sync program may have written to it until now
+        return (log, archived) if log else None
+
+    def _merge_into(self, path: NotePath, copy: NotePath) -> NoteFile | None:
+        text = editable_text(copy, self._notes.read_bytes(copy).data)
+        is_whole = True
+
+        def merged(file: NoteFile | None, before: str) -> str:
+            nonlocal is_whole
+            after = merge_logs(before, text) if file else None
+            is_whole = after is not None
+            return after or before
+
+        if self._notes.find(path) is None:
+            return None
+        log = self._notes.change(path, merged)
+        return log if is_whole else None
+
+    def _archive(self, copy: NotePath) -> NoteFile:
+        place = self._notes.layout.in_home(f"{ARCHIVE}/{copy.removesuffix('.md')}")
+        for number in range(1, MOST_OF_A_NAME):
+            tail = f"-{number}" if number > 1 else ""
+            with suppress(AlreadyExists):
+                return self._notes.move(copy, NotePath(f"{place}{tail}.md"))
+        raise AlreadyExists(f"every name for {copy} in {ARCHIVE}/ is taken", hint="move the file away by hand")
