@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.text.markdown import logs
-from mcp_memory.text.markdown.log_merge import merge_logs
+from mcp_memory.vault.shared.log_copies import merge_logs
 from tests.support.world import World
 
 LOG = "memory/2026-11-21.md"
