@@ -1,6 +1,7 @@
 """Merge the conflict copies that sync programs leave beside daily logs, and put them into the archive."""
 
 from contextlib import suppress
+from typing import cast
 
 from mcp_memory.errors import AlreadyExists, InvalidInput
 from mcp_memory.models import NotePath
@@ -97,7 +98,8 @@ def _with_marks(text: str, other: frontmatter.Document) -> str | None:
     for key, value in other.meta.items():
         known = own.get(key)
         if isinstance(value, list) and isinstance(known, list | None):
-            changes[key] = list(dict.fromkeys([*map(str, known or []), *map(str, value)]))
+            items = [*cast("list[object]", known or []), *cast("list[object]", value)]
+            changes[key] = list(dict.fromkeys(map(str, items)))
         elif known is None:
             changes[key] = value
         elif known != value:
