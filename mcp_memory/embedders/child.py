@@ -9,16 +9,18 @@ import json
 import os
 import queue
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, cast
 
 from mcp_memory.embedders.base import Progress
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
-from mcp_memory.runtime.limited_child import start_module
+from mcp_memory.runtime import telemetry
 
 Tell = Callable[[Mapping[str, Any]], None]
 """A function in the child that sends one message to the parent."""
@@ -85,8 +87,19 @@ def answering() -> Generator[Tell]:
 def _running(
     module: str, arguments: Sequence[str], environ: Mapping[str, str], stderr: IO[bytes]
 ) -> Generator[subprocess.Popen[bytes]]:
-    """Run the process, which is killed and reaped on exit."""
-    with start_module(module, arguments, environ=environ, stderr=stderr) as process:
+    """Run `python -m module`, which is killed and reaped on exit."""
+    inherited = dict(os.environ)
+    telemetry.switch_off(inherited)
+    root = str(Path(__file__).resolve().parents[2])
+    paths = [root, *filter(None, inherited.get("PYTHONPATH", "").split(os.pathsep))]
+    with subprocess.Popen(
+        # -P: a `torch.py` in the current folder is not ours to run
+        [sys.executable, "-P", "-m", module, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**inherited, **environ, "PYTHONPATH": os.pathsep.join(paths)},
+    ) as process:
         try:
             yield process
         finally:

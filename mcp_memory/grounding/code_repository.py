@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from mcp_memory.git.repository import Repository, find_repository
-from mcp_memory.grounding.code_symbols import Symbol
 
 MOST_BYTES = 1_000_000
 """The largest file that is read."""
@@ -52,8 +51,6 @@ class CodeRepository:
 
     repository: Repository
     head: str
-    list_symbols: Callable[[str, bytes], list[Symbol]]
-    """Lists the symbols of a path and the file's content; may raise LimitExceeded and DeadlineExceeded."""
     _snapshots: dict[str | None, CodeSnapshot] = field(default_factory=dict[str | None, CodeSnapshot])
 
     @property
@@ -153,10 +150,10 @@ class CodeRepository:
         return file if ".git" not in inner else None
 
 
-def open_code(folder: str, deadline_s: float, list_symbols: Callable[[str, bytes], list[Symbol]]) -> CodeRepository:
+def open_code(folder: str, deadline_s: float) -> CodeRepository:
     """Open the repository of a folder. Raises NotFound for a folder outside any working tree, and GitUnavailable."""
     repository = find_repository(Path(folder), deadline_s)
-    return CodeRepository(repository, repository.head() or "HEAD", list_symbols)
+    return CodeRepository(repository, repository.head() or "HEAD")
 
 
 def _paths(out: bytes) -> Iterator[str]:

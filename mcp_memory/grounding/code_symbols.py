@@ -1,32 +1,48 @@
-"""Lists the definitions of a source file, Makefile, justfile or package.json, with tree-sitter's grammars. Pure.
+"""Lists the definitions of a source file, Makefile, justfile or package.json by its lines and their indentation. Pure.
 
-A hostile file can take minutes and gigabytes, so `symbol_reader` runs this module in a limited child process.
+A grammar for each language would find more in code on a single line, but people and formatters indent code.
 """
 
 import hashlib
-import json
 import re
-import tomllib
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from importlib import import_module
-from itertools import takewhile
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
-
-from mcp_memory.runtime.limited_child import serve
-from mcp_memory.text.parsed_values import table_at
-
-if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import NamedTuple
 
 RECIPES = ("justfile", "Justfile", ".justfile", "Makefile", "makefile", "GNUmakefile", "package.json")
 """Files whose symbols are commands."""
+_ENDING = re.compile(
+    r"\.(?:pyi?|[cm]?[jt]s|[jt]sx|go|rs|java|kts?|scala|swift|c|h|cc|cpp|cxx|hh|hpp|hxx|cs|rb|rake|php|lua|sh)$"
+)
 
-_CONTAINERS = {"class", "interface", "module", "type", "object", "namespace"}
-_TARGET = re.compile(r"^@?([\w.-]+)(?:[ \t][^:#\n]*)?:(?!=)")
-_WORD = re.compile(r"[^\W\d]\w*")
+MOST_DEPTH, MOST_CHARS, KEPT_FILES = 8, 500, 4
+"""Limits of nested definitions, of a line in which one may begin, and of files whose symbols are kept."""
+
+_MODIFIERS = (
+    r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([\w ]+\))?|unsafe"
+    r"|inline|override|virtual|sealed|readonly|partial|declare|open|data|suspend|local|typedef|const(?= fn)) +)*"
+)
+_CONTROL = (
+    "return|if|elif|else|for|foreach|while|switch|catch|with|raise|throw|assert|await|yield|from|import|new|case|do|try"
+    "|using|lock|del|not|and|or|in|delete|goto|unless|until|when|match|sizeof|defer|go|echo|print"
+)
+_DEFINITION = re.compile(
+    rf"\s*{_MODIFIERS}(?:(?P<container>class|interface|module|namespace|struct|enum|trait|type|object|record|union|mod)"
+    rf"|def|func|fn|fun|function\*?|# *define) +(?:\((?:\w+ +)?\*?(?P<receiver>\w+)[^)]*\) *)?(?:self\.)?(?P<name>\w+)"
+    r"|\s*impl(?:<[^>]*>)? +(?:[^{]* for +)?(?P<implemented>\w+)"
+    r"|(?:export +|pub +)?(?:const|let|var|static|val) +(?:mut +)?(?P<constant>\w+)(?= *[:=;,]|$)"
+    r"|(?P<assigned>\w+) *(?::[^=]*)?=(?!=)"
+    rf"|\s*(?!(?:{_CONTROL})\b)(?:[\w<>\[\],*&:?.]+ +[*&]*)*(?:(?P<owner>\w+)::)?(?P<called>~?\w+) *"
+    r"\((?:(?!=>|function\b)[^;\"'])*\)[^;()=]*\{[^{]*$"
+)
+"""Matches the line in which a definition begins. Only constants at the left margin count."""
+_RECIPE = re.compile(r"@?(?P<name>[\w.-]+)(?:[ \t][^:#\n]*)?:(?!=)|\s+\"(?P<called>[\w:.-]+)\": *\"")
+_COMMENT = re.compile(r"(?:^|\s)(?:#(?! *(?:define|include)|\[)|//|--\s).*|/\*.*?\*/|^\s*/?\*.*")
+_TOKEN = re.compile(r"\w+|[^\w\s,;]")
+_CLOSING = re.compile(r"[)\]}{]|end\b")
+_ABOVE = ("@", "#[")
+"""Beginnings of a line that belongs to the definition below it."""
 _PARTS = re.compile(r"\.|::|#|->")
 
 
@@ -37,7 +53,7 @@ class Symbol(NamedTuple):
     name: str
     first_line: int
     last_line: int
-    tokens: tuple[bytes, ...]
+    tokens: tuple[str, ...]
 
     @property
     def simple(self) -> str:
@@ -45,24 +61,22 @@ class Symbol(NamedTuple):
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(b"\0".join(self.tokens)).hexdigest()[:16]
+        return hashlib.sha256("\0".join(self.tokens).encode()).hexdigest()[:16]
 
 
-def has_symbols(path: str) -> bool:
-    """Return whether a grammar exists for the file's language."""
-    name = PurePosixPath(path).name
-    return name in RECIPES or name.rpartition(".")[2] in _endings()
-
-
+@lru_cache(KEPT_FILES)
 def list_symbols(path: str, data: bytes) -> list[Symbol]:
-    """List the symbols of a file; nothing if no grammar exists for its language."""
+    """List the symbols of a file; nothing for a file that isn't code."""
     name = PurePosixPath(path).name
-    if name == "package.json":
-        return list(_scripts(data))
-    if name in RECIPES:
-        return list(_targets(data.decode("utf-8", "replace")))
-    language = _endings().get(name.rpartition(".")[2])
-    return list(_definitions(language, data)) if language else []
+    if name not in RECIPES and not _ENDING.search(name):
+        return []
+    lines = data.decode("utf-8", "replace").split("\n")
+    tokens = [_TOKEN.findall(_COMMENT.sub("", line)) for line in lines]
+    found = list(_definitions(lines, _RECIPE if name in RECIPES else _DEFINITION))
+    innermost: list[str] = [""] * len(lines)
+    for one in found:
+        innermost[one.first : one.after] = [one.name] * (one.after - one.first)
+    return [_symbol(one, tokens, innermost) for one in found]
 
 
 def find_symbol(symbols: Sequence[Symbol], wanted: str) -> Symbol | None:
@@ -84,145 +98,63 @@ def enclosing_symbol(symbols: Sequence[Symbol], line: int) -> Symbol | None:
     return min(around, key=lambda one: one.last_line - one.first_line, default=None)
 
 
-def _definitions(language: str, data: bytes) -> Iterator[Symbol]:
-    from tree_sitter import QueryCursor
+class _Definition(NamedTuple):
+    """The lines from `first` to the one before `after`, counted from 0."""
 
-    parser, query = _grammar(language)
-    root = parser.parse(data).root_node
-    named: dict[tuple[int, int], tuple[Node, Node, str]] = {}
-    for _, captures in QueryCursor(query).matches(root):
-        kind = next((name for name in captures if name.startswith("definition.")), None)
-        if kind and "name" in captures:
-            node = _whole(captures[kind][0])
-            named.setdefault(node.byte_range, (node, captures["name"][0], kind.partition(".")[2]))
-    leaves = [(leaf.start_byte, leaf.text or b"") for leaf in _leaves(root)]
-    starts = [start for start, _ in leaves]
-    open_: list[tuple[int, str]] = []  # the ends and names of the enclosing definitions
-    spans = sorted(named.values(), key=lambda one: (one[0].start_byte, -one[0].end_byte))
-    last_labels = {label.start_byte: at for at, (_, label, _) in enumerate(spans)}
-    for at, (node, label, kind) in enumerate(spans):
-        while open_ and open_[-1][0] <= node.start_byte:
-            open_.pop()
-        name = ".".join(filter(None, (_owner(node, label), _text(label))))
-        open_.append((node.end_byte, name))
-        later = (spans[number][0] for number in range(at + 1, len(spans)))
-        inner = _outermost_inside(node, later) if kind in _CONTAINERS else []
-        inner_starts = [start for start, _ in inner]
-        tokens: list[bytes] = []
-        for start, text in leaves[bisect_left(starts, node.start_byte) : bisect_left(starts, node.end_byte)]:
-            latest = bisect_right(inner_starts, start) - 1
-            is_inside = latest >= 0 and start < inner[latest][1]
-            if not is_inside or last_labels.get(start, 0) > at:
-                tokens.append(b"" if text == label.text else text)
-        lines = node.start_point[0] + 1, node.end_point[0] + 1
-        qualified = ".".join(around for _, around in open_)
-        yield Symbol(qualified, *lines, _without_trailing_commas(tokens))
+    name: str
+    simple: str
+    first: int
+    after: int
+    is_container: bool
 
 
-def _outermost_inside(node: "Node", later: "Iterable[Node]") -> list[tuple[int, int]]:
-    """Return the ranges of the definitions nested directly in this node; `later` are the definitions that begin after
-    it."""
-    found: list[tuple[int, int]] = []
-    for one in takewhile(lambda one: one.start_byte < node.end_byte, later):
-        if one.end_byte <= node.end_byte and (not found or one.start_byte >= found[-1][1]):
-            found.append((one.start_byte, one.end_byte))
-    return found
+def _definitions(lines: Sequence[str], pattern: re.Pattern[str]) -> Iterator[_Definition]:
+    around: list[_Definition] = []
+    for number, line in enumerate(lines):
+        has_brace_below = lines[number + 1 : number + 2] and lines[number + 1].strip() == "{"
+        begin = pattern.match(f"{line[:MOST_CHARS]} {{" if has_brace_below else line[:MOST_CHARS])
+        while around and around[-1].after <= number:
+            around.pop()
+        if begin is None or len(around) >= MOST_DEPTH:
+            continue
+        groups, kind = begin.groupdict(), str(begin.lastgroup)
+        owner, simple = groups.get("receiver") or groups.get("owner"), begin[kind]
+        name = ".".join(filter(None, (around[-1].name if around else "", owner, simple)))
+        first = number
+        while first and lines[first - 1].strip().startswith(_ABOVE):
+            first -= 1
+        is_container = kind == "implemented" or bool(groups.get("container"))
+        around.append(_Definition(name, simple, first, _after(lines, number), is_container))
+        yield around[-1]
 
 
-def _whole(node: "Node") -> "Node":
-    """Extend a node to its decorators, and a C declarator to its body."""
-    while (parent := node.parent) and (
-        parent.type == "decorated_definition" or parent.child_by_field_name("declarator") == node
-    ):
-        node = parent
-    return node
+def _after(lines: Sequence[str], number: int) -> int:
+    """Return the number of the line after a definition: it has the lines that are indented further, and a bracket or
+    `end` below."""
+    indent, after = _indent(lines[number]), number + 1
+    for at in range(number + 1, len(lines)):
+        line = lines[at].strip()
+        if line and _indent(lines[at]) <= indent:
+            if _indent(lines[at]) < indent or not _CLOSING.match(line):
+                break
+            after = at + 1
+            if line.startswith(("}", "end")):
+                break
+        elif line:
+            after = at + 1
+    return after
 
 
-def _leaves(root: "Node") -> Iterator["Node"]:
-    cursor = root.walk()
-    while True:
-        node = cursor.node
-        assert node is not None
-        if "comment" not in node.type:
-            if cursor.goto_first_child():
-                continue
-            yield node
-        while not cursor.goto_next_sibling():
-            if not cursor.goto_parent():
-                return
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
-def _owner(node: "Node", label: "Node") -> str:
-    """Return the type of a method that is defined outside the type, as in Go, Rust and C++."""
-    above, around = label.parent, node.parent and node.parent.parent
-    receiver = node.child_by_field_name("receiver")
-    scope = above.child_by_field_name("scope") if above and above.type == "qualified_identifier" else None
-    implemented = around.child_by_field_name("type") if around and around.type == "impl_item" else None
-    words = [_WORD.findall(_text(one).partition("[")[0]) for one in (receiver, scope, implemented) if one]
-    return words[0][-1 if receiver else 0] if words and words[0] else ""
-
-
-def _without_trailing_commas(tokens: Sequence[bytes]) -> tuple[bytes, ...]:
-    after = [*tokens[1:], b""]
-    return tuple(
-        one for one, next_ in zip(tokens, after, strict=True) if one != b"," or next_ not in {b")", b"]", b"}"}
-    )
-
-
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
-def _targets(text: str) -> Iterator[Symbol]:
-    """Yield each target of a Makefile or justfile with its recipe."""
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        if found := _TARGET.match(line):
-            last = number
-            while last < len(lines) and (lines[last][:1] in {" ", "\t"} or not lines[last].strip()):
-                last += 1
-            while last > number and not lines[last - 1].strip():
-                last -= 1
-            yield Symbol(found[1], number, last, tuple(" ".join(lines[number - 1 : last]).encode().split()))
-
-
-def _scripts(data: bytes) -> Iterator[Symbol]:
-    try:
-        scripts = table_at(json.loads(data), "scripts")
-    except (ValueError, RecursionError):
-        return
-    lines = data.decode("utf-8", "replace").splitlines()
-    for name, script in scripts.items():
-        at = next((number for number, line in enumerate(lines, 1) if json.dumps(name) in line), 1)
-        yield Symbol(name, at, at, tuple(str(script).encode().split()))
-
-
-@cache
-def _languages() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
-
-
-@cache
-def _endings() -> dict[str, str]:
-    return {ending: name for name, language in _languages().items() for ending in language["endings"]}
-
-
-@cache
-def _grammar(name: str) -> "tuple[Parser, Query]":
-    from tree_sitter import Language, Parser, Query
-
-    facts = _languages()[name]
-    package = import_module(f"tree_sitter_{facts.get('package', name)}")
-    made = getattr(package, f"language_{name}", None) or package.language
-    language = Language(cast("object", made()))
-    also = [import_module(f"tree_sitter_{facts['also']}").TAGS_QUERY] if "also" in facts else []
-    return Parser(language), Query(language, "\n".join([package.TAGS_QUERY or "", *also, facts.get("more", "")]))
-
-
-def _answer(request: dict[str, str]) -> Iterator[list[Any]]:
-    for one in list_symbols(request["path"], request["data"].encode("latin-1")):
-        yield [one.name, one.first_line, one.last_line, [token.decode("latin-1") for token in one.tokens]]
-
-
-if __name__ == "__main__":
-    serve(_answer)
+def _symbol(one: _Definition, tokens: Sequence[Sequence[str]], innermost: Sequence[str]) -> Symbol:
+    """Return a definition as a symbol. `innermost`: the name of the innermost definition around each line."""
+    own: list[str] = []
+    for line in range(one.first, one.after):
+        if not one.is_container or innermost[line] == one.name:
+            own += tokens[line]
+        elif innermost[line] != innermost[line - 1]:
+            own.append(innermost[line])
+    return Symbol(one.name, one.first + 1, one.after, tuple("" if token == one.simple else token for token in own))

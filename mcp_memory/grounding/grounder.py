@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, time, timedelta
 from pathlib import Path
@@ -11,10 +10,9 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from mcp_memory.errors import DeadlineExceeded, GitUnavailable, NotFound
+from mcp_memory.errors import GitUnavailable, NotFound
 from mcp_memory.grounding.code_repository import CodeRepository, open_code
 from mcp_memory.grounding.references import CHANGED, GONE, MOVED, Reference, check, find_references, ground
-from mcp_memory.grounding.symbol_reader import SymbolReader
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, is_channel
@@ -30,6 +28,7 @@ MOST_NOTES, MOST_FOLDERS, MOST_REMARKS = 100_000, 4, 2
 REPOSITORY_S, RUN_S = 60.0, 300.0
 NO_FOLDER = "no folder of it is known: in its repository run mcp-memory links --code --check"
 FOLDER_GONE = "its folder is gone"
+TOO_SLOW = "reading its files took too long: the rest of its notes are checked in the next run"
 NOT_YET = "its repository is known now, but not looked at yet: mcp-memory links --code --check"
 """The time limits of one repository and of one run; unchecked notes of a repository wait for the next run."""
 
@@ -85,7 +84,6 @@ class Grounder:
         self._folders: dict[str, list[str]] = {}
         self._notes: dict[NoteId, GroundedNote] = {}
         self._checking = Lock()
-        self._reader = SymbolReader()
 
     def remark(self, note_id: NoteId) -> str:
         """Describe what changed in the code that a note or entry names, as of the last run. Reads only memory."""
@@ -133,27 +131,27 @@ class Grounder:
         return {"notes": list(map(_payload, found)), "counts": count_outcomes(found), "problems": dict(self.problems)}
 
     def _check(self, confirmed: Collection[NoteId]) -> None:
-        with self._checking, closing(self._reader):
+        with self._checking:
             until, problems = monotonic() + RUN_S, dict[str, str]()
             records = self.index.notes(Filters(), MOST_NOTES)
             found = [one for record in records for one in self._entries(record)]
             notes, projects = dict[NoteId, GroundedNote](), sorted({project for _, project, _ in found})
             for project in projects:
-                self._reader.faults.clear()
                 mine = [(record, entry, text) for (record, entry), of, text in found if of == project]
                 known = {entry: old for _, entry, _ in mine if (old := self._notes.get(entry))}
                 notes |= known
+                ends = min(until, monotonic() + REPOSITORY_S)
                 code = self._open(project, problems) if monotonic() < until else None
                 try:
                     for record, entry, text in mine if code else ():
                         assert code is not None
+                        if monotonic() > ends:
+                            problems[project] = TOO_SLOW
+                            break
                         old = None if entry in confirmed else known.get(entry)
                         notes[entry] = self._checked(code, record, entry, text, old, is_now=entry in confirmed)
-                except (GitUnavailable, DeadlineExceeded) as error:
+                except GitUnavailable as error:
                     problems[project] = error.message
-                if self._reader.faults:
-                    skipped = "; ".join(f"{path} is skipped: {why}" for path, why in self._reader.faults.items())
-                    problems[project] = "; ".join(filter(None, (problems.get(project), skipped)))
             self._notes, self.problems = notes, problems
             self._save()
 
@@ -200,8 +198,7 @@ class Grounder:
         for folder in folders:
             if Path(folder).is_dir() and self.projects.label_of(folder) == project:
                 try:
-                    self._reader.until = monotonic() + REPOSITORY_S
-                    code = open_code(folder, REPOSITORY_S, self._reader.list_symbols)
+                    code = open_code(folder, REPOSITORY_S)
                 except (GitUnavailable, NotFound) as error:
                     problems[project] = error.message
                 else:
@@ -214,8 +211,7 @@ class Grounder:
         try:
             state = json.loads(self.file.read_bytes())
             self._folders = {project: list_at(state, "folders", project) for project in table_at(state, "folders")}
-            self._reader.skipped = {digest: str(why) for digest, why in table_at(state, "skipped").items()}
-            for note in list_at(state, "notes"):
+            for note in list_at(state, "grounded"):
                 references = tuple(Reference(**one) for one in note.pop("references"))
                 self._notes[note["id"]] = GroundedNote(**note, references=references)
         except FileNotFoundError:
@@ -226,5 +222,5 @@ class Grounder:
 
     def _save(self) -> None:
         notes = [asdict(one) for one in self._notes.values()]
-        state: dict[str, Any] = {"folders": self._folders, "skipped": self._reader.skipped, "notes": notes}
+        state: dict[str, Any] = {"folders": self._folders, "grounded": notes}
         replace_file(self.file, json.dumps(state).encode())

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from mcp_memory.grounding.code_repository import CodeRepository, CodeSnapshot
-from mcp_memory.grounding.code_symbols import Symbol, enclosing_symbol, find_symbol
-from mcp_memory.runtime.limited_child import LimitExceeded
+from mcp_memory.grounding.code_symbols import Symbol, enclosing_symbol, find_symbol, list_symbols
 from mcp_memory.text.language.terms import jaccard, runs
 
 MOST_REFERENCES = 30
@@ -128,7 +127,7 @@ def ground(named: Named, snapshot: CodeSnapshot) -> Reference | None:
     if named.commit:
         return Reference(named.text, "", commit=named.commit) if code.has_commit(named.commit) else None
     for path in filter(None, map(snapshot.find, named.paths)):
-        symbols = _readable_symbols(code, path, snapshot.read(path))
+        symbols = _symbols(path, snapshot.read(path))
         found = find_symbol(symbols, named.symbol) if named.symbol else enclosing_symbol(symbols, named.line)
         if found and not named.symbol and found != find_symbol(symbols, found.name):
             found = None  # the line is outside any named definition
@@ -140,7 +139,7 @@ def ground(named: Named, snapshot: CodeSnapshot) -> Reference | None:
 
 
 def check(known: Reference, code: CodeRepository) -> Reference:
-    """Update the reference, unless its file can't be read. Raises GitUnavailable, DeadlineExceeded."""
+    """Update the reference. Raises GitUnavailable."""
     signature = code.signature(known.now_path)
     seen = f"{signature} {code.head}"
     is_settled = known.symbol and not known.gone and known.changed != UNCOMMITTED
@@ -149,10 +148,7 @@ def check(known: Reference, code: CodeRepository) -> Reference:
         return known
     if not known.path:
         return replace(known, gone=not code.has_commit(known.commit), seen=seen)
-    try:
-        found = _symbol_now(known, code) if known.symbol else _file_now(known, code)
-    except LimitExceeded:
-        return known
+    found = _symbol_now(known, code) if known.symbol else _file_now(known, code)
     return replace(found, seen=f"{code.signature(found.now_path)} {code.head}")
 
 
@@ -170,19 +166,19 @@ def _file_now(known: Reference, code: CodeRepository) -> Reference:
 
 def _symbol_now(known: Reference, code: CodeRepository) -> Reference:
     for path, name in ((known.path, known.symbol), (known.now_path, known.now_symbol)):
-        if found := find_symbol(_symbols(code, path), name):
+        if found := find_symbol(_symbols(path, code.read(path)), name):
             return _as_found(known, path, found, code)
     there = next(filter(code.exists, (known.path, known.now_path)), None) or code.follow(known.path)
     files = [there] if there else []
-    if there and there != known.path and (found := find_symbol(_symbols(code, there), known.symbol)):
+    if there and there != known.path and (found := find_symbol(_symbols(there, code.read(there)), known.symbol)):
         return _as_found(known, there, found, code)
-    before = _readable_symbols(code, known.path, code.read_at(known.commit, known.path))
+    before = _symbols(known.path, code.read_at(known.commit, known.path))
     old = find_symbol(before, known.symbol)
     pairs = runs(old.tokens if old and old.digest == known.digest else (), 2)
     simple, names = known.symbol.rpartition(".")[2], {one.simple for one in before}
     best: tuple[float, str, Symbol] | None = None
     for path in [*files, *code.changed_with(known.path, known.commit)]:
-        for one in _readable_symbols(code, path, code.read(path)):
+        for one in _symbols(path, code.read(path)):
             is_namesake = one.simple == simple
             is_new = path in files and one.simple not in names and len(one.tokens) >= LEAST_TOKENS
             least = LEAST_ALIKE if is_namesake else LEAST_RENAMED if is_new else 2.0
@@ -195,7 +191,7 @@ def _symbol_now(known: Reference, code: CodeRepository) -> Reference:
 def _as_found(known: Reference, path: str, found: Symbol, code: CodeRepository) -> Reference:
     changed = ""
     if found.digest != known.digest:
-        committed = find_symbol(_readable_symbols(code, path, code.read_at(code.head, path)), found.name)
+        committed = find_symbol(_symbols(path, code.read_at(code.head, path)), found.name)
         if committed and committed.digest != known.digest:
             lines = committed.first_line, committed.last_line
             changed = code.last_change(path, known.commit, lines)
@@ -203,14 +199,5 @@ def _as_found(known: Reference, path: str, found: Symbol, code: CodeRepository) 
     return replace(known, now_path=path, now_symbol=found.name, changed=changed, gone=False)
 
 
-def _symbols(code: CodeRepository, path: str) -> list[Symbol]:
-    data = code.read(path)
-    return [] if data is None else code.list_symbols(path, data)
-
-
-def _readable_symbols(code: CodeRepository, path: str, data: bytes | None) -> list[Symbol]:
-    """List the symbols of a file; nothing if reading it takes too long."""
-    try:
-        return [] if data is None else code.list_symbols(path, data)
-    except LimitExceeded:
-        return []
+def _symbols(path: str, data: bytes | None) -> list[Symbol]:
+    return [] if data is None else list_symbols(path, data)

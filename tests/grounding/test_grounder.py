@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcp_memory.grounding import grounder
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.repositories import repository
 from tests.support.shop_repository import Shop
@@ -130,3 +131,12 @@ async def test_nothing_outside_of_the_repository_is_read(world: World, shop: Sho
         await engine.append(f"`{target}:canary` and {target}:1", project="shop")
         answer = await engine.perform("refs", {"check": True})
         assert all(one["symbol"] == "" for note in answer["notes"] for one in note["refs"])
+
+
+async def test_a_repository_has_its_time_and_no_more(world: World, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grounder, "REPOSITORY_S", 0.0)
+    async with world.engine() as engine:
+        await engine.perform("refs", {"project": "shop", "folder": str(shop.root)})
+        await engine.append("`src/sync.py:backoff` doubles", kind="fact", project="shop")
+        answer = await engine.perform("refs", {"check": True})
+        assert answer["notes"] == [] and "shop" in answer["problems"]

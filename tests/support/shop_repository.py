@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_memory.grounding.code_repository import open_code
-from mcp_memory.grounding.code_symbols import list_symbols
 from mcp_memory.grounding.references import Reference, check, find_references, ground
 
 SYNC = '''MOST = 5
@@ -68,12 +67,12 @@ class Shop:
 
     def ground(self, text: str) -> Reference:
         """What the only reference of a text names in the working tree."""
-        found = ground(find_references(text)[0], open_code(str(self.root), 30, list_symbols).snapshot(None))
+        found = ground(find_references(text)[0], open_code(str(self.root), 30).snapshot(None))
         assert found
         return self.check(found)
 
     def check(self, known: Reference) -> Reference:
-        return check(known, open_code(str(self.root), 30, list_symbols))
+        return check(known, open_code(str(self.root), 30))
 
 
 def make_shop(folder: Path) -> Shop:
