@@ -236,6 +236,7 @@ def command_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 port = click.option("--port", type=int, help="Port; default: chosen once for this vault and kept.")
+uds = click.option("--uds", metavar="PATH", help="Listen on this Unix socket instead of a port.")
 scope = click.option(
     "--scope",
     type=click.Choice(("user", "project")),

@@ -144,7 +144,7 @@ _OTHER_WORDS = {
     "changes": "diff activity log history blame", "stats": "count size usage info",
     "stats --unanswered": "gaps unanswered questions",
     "status": "ps running ping daemon", "doctor": "check health diagnose fix", "doctor --repair": "repair recover",
-    "doctor --reindex": "reindex rebuild sync index", "review": "candidates accept",
+    "doctor --reindex": "reindex rebuild index", "review": "candidates accept",
     "review --conflicts": "contradictions", "links --check": "lint",
     "links --code": "refs references code grounding stale",
     "due": "reminders remind todo tasks promises commitments agenda", "topics": "tree topic",

@@ -49,14 +49,15 @@ def command_line(entry: object) -> object:
     return shlex.join(map(str, [*(list_at(entry, "command") or [command]), *list_at(entry, "args")]))
 
 
+_VERBS = ("headers", "stdio")
 YOURS = ("tool_timeout_sec", "startup_timeout_sec", "timeout", "trust", "enabled", "disabled")
 """Values of our entry that you may change: `install` keeps them."""
 
 
 @dataclass(frozen=True)
 class ServerEntry:
-    """Our entry among a client's MCP servers. It is ours if it runs `verb` (`headers` or `stdio`) for this client and
-    vault. `chosen`: you asked for that name."""
+    """Our entry among a client's MCP servers. It is ours if it runs `headers` or `stdio` for this client and vault.
+    `chosen`: you asked for that name."""
 
     syntax: Syntax
     path: tuple[str, ...]
@@ -64,7 +65,6 @@ class ServerEntry:
     entry: Mapping[str, Any]
     client: str
     vault: str | None
-    verb: str
     chosen: bool = False
     what = "the memory server"
 
@@ -130,10 +130,11 @@ class ServerEntry:
         return table_at(self.syntax.value_of(text), *self.path)
 
     def _owns(self, entry: object) -> bool:
-        return commands.read(command_line(entry)) == OurCommand(self.verb, self.client, self.vault)
+        command = commands.read(command_line(entry))
+        return command in [OurCommand(verb, self.client, self.vault) for verb in _VERBS]
 
     def _is_of_another_vault(self, entry: object) -> bool:
         """Return whether we added the entry for another vault, whose folder may have the same name."""
         command = commands.read(command_line(entry))
-        is_ours = command is not None and (command.verb, command.client) == (self.verb, self.client)
+        is_ours = command is not None and command.verb in _VERBS and command.client == self.client
         return is_ours and not self._owns(entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import socket
 import stat
 
@@ -29,6 +30,18 @@ def test_serving_over_a_socket(place: Place):
         assert health(path, "evil.example") == 421
         assert served.terminate() == 0
     assert place.run("status").code == 3
+
+
+def test_start_listens_on_a_socket_and_install_connects_clients_through_the_program(place: Place):
+    path = place.root / "run" / "memory.sock"
+    try:
+        assert str(path) in place.run("start", "--uds", str(path)).ok().out
+        assert place.run("start", "--uds", str(path), "--port", "1").code == 2
+        place.run("install", "claude-code", "--yes", MCP_MEMORY_DAEMON_UDS=str(path)).ok()
+    finally:
+        place.run("stop").ok()
+    (entry,) = json.loads((place.home / ".claude.json").read_text())["mcpServers"].values()
+    assert "stdio" in entry["args"] and "url" not in entry
 
 
 def test_a_dead_daemons_socket_is_taken_over(place: Place):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -38,35 +40,28 @@ async def test_the_readme_of_a_new_vault_is_no_note(world: World, home: str) -> 
         assert all(one["severity"] == "info" for one in (await engine.perform("doctor", {}))["findings"])
 
 
-PLUGGED = """
-from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.storage.filesystem import FilesystemBackend
-
-def open_storage(root, *, locks, read_only):
-    (root.parent / "opened").touch()
-    return FilesystemBackend(root, locks=locks, read_only=read_only)
-
-def open_index(folder):
-    return SqliteIndex(folder.with_name("plugged-index"))
-"""
+GUIDE = Path(__file__).parents[2] / "mcp_memory/guide/slots.md"
 
 
-async def test_other_packages_keep_the_files_and_search_them_where_that_is_set(
+async def test_other_packages_keep_the_files_and_search_them_as_the_guide_shows(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packages = tmp_path / "packages"
-    facts = packages / "plugged-1.dist-info"
+    example, project = re.findall(r"```(?:python|toml)\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    packages, points = tmp_path / "packages", tomllib.loads(project)["project"]["entry-points"]
+    facts = packages / "memory_mirror-1.dist-info"
     facts.mkdir(parents=True)
-    (packages / "plugged.py").write_text(PLUGGED)
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1\n")
-    points = "[mcp_memory.storage]\nplug = plugged:open_storage\n[mcp_memory.index]\nplug = plugged:open_index\n"
-    (facts / "entry_points.txt").write_text(points)
+    shared = tmp_path / "shm"
+    (packages / "memory_mirror.py").write_text(example.replace("/dev/shm", str(shared)))
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: memory-mirror\nVersion: 1\n")
+    lines = [line for group, of_group in points.items() for line in (f"[{group}]", *map(" = ".join, of_group.items()))]
+    (facts / "entry_points.txt").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(packages)
-    async with world.engine(vault=VaultConfig(storage="plug"), index=IndexConfig("plug")) as engine:
+    monkeypatch.setenv("MEMORY_MIRROR", str(tmp_path / "mirror"))
+    async with world.engine(vault=VaultConfig(storage="mirrored"), index=IndexConfig("in-memory")) as engine:
         receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
         assert await found(engine, "kettle") == [receipt.path]
-    assert (world.root.parent / "opened").exists()
-    assert (world.state / "plugged-index").is_dir() and not (world.state / "index").exists()
+    assert (tmp_path / "mirror" / receipt.path).read_bytes() == world.read(receipt.path)
+    assert list(shared.rglob("index.db")) and not (world.state / "index").exists()
 
 
 @pytest.mark.parametrize("sections", [{"vault": VaultConfig(storage="floppy")}, {"index": IndexConfig("floppy")}])

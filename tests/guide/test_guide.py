@@ -142,9 +142,25 @@ def test_help_of_a_command_is_its_own(command: list[str]):
 
 
 @pytest.mark.parametrize(
-    ("words", "hint"), [(["architectur"], "architecture"), (["serch"], "search"), (["search", "x"], "--help")]
+    ("words", "hint"), [(["arkitecture"], "architecture"), (["serch"], "search"), (["search", "x"], "--help")]
 )
 def test_what_is_neither_page_nor_command(words: list[str], hint: str):
     ran = CliRunner().invoke(commands, ["help", *words])
     assert ran.exit_code == 2
     assert hint in ran.output
+
+
+@pytest.mark.parametrize(
+    ("word", "place"),
+    [
+        ("sync", "vault"),
+        ("uds", "daemon"),
+        ("entry point", "slots"),
+        ("SOCKET", "daemon"),
+        ("allow_remote", "config default"),
+    ],
+)
+def test_another_word_finds_the_pages_and_settings_that_mention_it(word: str, place: str):
+    ran = CliRunner().invoke(commands, ["help", *word.split()])
+    assert ran.exit_code == 0
+    assert any(place in line.partition("  ")[0] for line in ran.output.splitlines()), ran.output

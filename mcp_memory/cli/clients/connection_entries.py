@@ -80,6 +80,8 @@ def paste_lines(fragments: Mapping[str, str]) -> Iterator[str]:
 
 def server_entry(client: str, settings: Settings, url: str, *, project: str | None = None) -> dict[str, Any]:
     """Return the server's entry in this client's configuration. `project` is a name for our command to send."""
+    if settings.daemon.uds and client in {"claude-code", "codex"}:  # neither speaks HTTP over a socket
+        return stdio_entry(settings, client, project=project)
     if client == "claude-code":
         return json.loads(_filled(shipped("clients/claude-code.json"), settings, url, project))
     if client == "codex":

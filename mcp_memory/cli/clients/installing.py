@@ -122,9 +122,6 @@ def plan_connection(
     """Return the changes that `install` will make. With `trust`, they make Codex trust our hooks. Raises Refused, and
     what reading the files raises."""
     described = CLIENTS[client]
-    if settings.daemon.uds and described.runs == "headers":
-        hint = "remove daemon.uds, or have the client start mcp-memory stdio"
-        raise Refused("the daemon listens on a Unix socket, which clients can't use directly", hint=hint)
     paths = find_client_paths()
     wanted = described.targets(_connection(client, settings, paths, scope, name=name, hooks=hooks))
     if trust:

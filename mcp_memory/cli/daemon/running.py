@@ -8,7 +8,7 @@ import click
 
 from mcp_memory import __version__
 from mcp_memory.cli.clients.connection_entries import typed_command
-from mcp_memory.cli.command_context import CommandContext, command_options, located, port
+from mcp_memory.cli.command_context import CommandContext, command_options, located, port, uds
 from mcp_memory.cli.console import Facts, Remark, local_minute, print_status, progress_bar, say, short_path
 from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
@@ -22,8 +22,9 @@ from mcp_memory.text.pluralize import counted
 
 @click.command()
 @port
+@uds
 @command_options
-def start(cli: CommandContext, port: int | None) -> None:
+def start(cli: CommandContext, port: int | None, uds: str | None) -> None:
     """Start the daemon in the background, or show where it is running.
 
     A running daemon of an older version finishes its calls and is replaced; a newer one is kept. Clients and hooks
@@ -32,8 +33,9 @@ def start(cli: CommandContext, port: int | None) -> None:
     \b
     mcp-memory start
     mcp-memory start --vault ~/notes"""
-    settings = cli.load(daemon__port=port)
-    connection, started, status = start_daemon(settings, ["--port", str(port)] if port is not None else [])
+    settings = _load(cli, None, port, uds)
+    options = ["--port", str(port)] if port is not None else ["--uds", uds] if uds else []
+    connection, started, status = start_daemon(settings, options)
     address = connection.address
     if is_newer(address.version, than=__version__):
         print_status(f"using the running daemon: its version {address.version} is newer than {__version__}")
@@ -114,7 +116,7 @@ def status(cli: CommandContext) -> None:
 @click.command()
 @click.option("--host", help="Address to listen on; default 127.0.0.1.")
 @port
-@click.option("--uds", metavar="PATH", help="Listen on this Unix socket instead of a port.")
+@uds
 @located
 @click.pass_obj
 def serve(cli: CommandContext, host: str | None, port: int | None, uds: str | None) -> None:
@@ -126,9 +128,7 @@ def serve(cli: CommandContext, host: str | None, port: int | None, uds: str | No
     mcp-memory serve --vault ~/notes --port 9000"""
     from mcp_memory.daemon.serve import serve as run
 
-    if port is not None and uds:
-        raise InvalidInput("--port can't be combined with --uds", hint="pass only one option")
-    settings = cli.load(daemon__host=host, daemon__port=port, daemon__uds=uds)
+    settings = _load(cli, host, port, uds)
 
     def listening(address: Address) -> None:
         print_status(f"serving {address.vault} at {address.place} (pid {address.pid}); Ctrl-C stops")
@@ -148,6 +148,12 @@ def serve(cli: CommandContext, host: str | None, port: int | None, uds: str | No
         raise Busy(f"{message} at {address.place}", hint=hint)
     print_status(message)
     say(address.place)
+
+
+def _load(cli: CommandContext, host: str | None, port: int | None, uds: str | None) -> Settings:
+    if port is not None and uds:
+        raise InvalidInput("--port can't be combined with --uds", hint="pass only one option")
+    return cli.load(daemon__host=host, daemon__port=port, daemon__uds=uds)
 
 
 def _facts(address: Address, status: Facts) -> Facts:

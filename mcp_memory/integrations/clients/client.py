@@ -144,7 +144,7 @@ class Client:
         return {"command": command, "args": arguments, **self.more}
 
     def server(self, wire: ConnectionDetails) -> ServerEntry:
-        return ServerEntry(self.syntax, self.path, wire.name, wire.entry, self.name, wire.vault, self.runs, wire.chosen)
+        return ServerEntry(self.syntax, self.path, wire.name, wire.entry, self.name, wire.vault, wire.chosen)
 
     def hook_entries(self, commands: Mapping[str, str], vault: str | None, server: str) -> HookEntries:
         """Return the client's hook entries. `commands`: the client's name of an event → our command. `server`: the
