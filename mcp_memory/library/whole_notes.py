@@ -19,7 +19,7 @@ from mcp_memory.vault.note_import import ImportAction
 from mcp_memory.vault.succession.retirement import remove_entry
 
 if TYPE_CHECKING:
-    from mcp_memory.transfer.formats.archive import ArchivedFile
+    from mcp_memory.transfer.formats.jsonl import ExportedFile
     from mcp_memory.transfer.item import SkippedItem
 
 BATCH_NOTES = 100
@@ -153,12 +153,12 @@ class WholeNotes(ABC):
             )
         return dict(deeds)
 
-    def _put(self, notes: Sequence[ArchivedFile]) -> list[str]:
+    def _put(self, notes: Sequence[ExportedFile]) -> list[str]:
         """Store the notes, and return the outcome for each."""
         items = [{"path": note.path, "data": b64encode(note.data).decode()} for note in notes]
         return [taken["deed"] for taken in self._ask("import", items=items)["taken"]]
 
-    def _bring_back(self, note: ArchivedFile) -> str:
+    def _bring_back(self, note: ExportedFile) -> str:
         """Restore a deleted note, byte for byte as in the dump unless it was changed before it was deleted."""
         try:
             self._ask("restore", target=note.path)
@@ -167,9 +167,9 @@ class WholeNotes(ABC):
         (deed,) = self._put([note])
         return "restored" if deed == ImportAction.UNCHANGED else deed
 
-    def _files(self) -> Iterator[tuple[ArchivedFile, Mapping[str, Any]]]:
+    def _files(self) -> Iterator[tuple[ExportedFile, Mapping[str, Any]]]:
         """Yield all files of the vault without forgotten text, each with its facts from the index."""
-        from mcp_memory.transfer.formats.archive import ArchivedFile
+        from mcp_memory.transfer.formats.jsonl import ExportedFile
 
         storage = open_storage(self._vault, read_only=True)
         page: Mapping[str, Any] = {"next": None}
@@ -184,7 +184,7 @@ class WholeNotes(ABC):
                     continue  # it was removed since
                 for entry in facts["forgotten"]:
                     data = remove_entry(facts["path"], data, entry)
-                yield ArchivedFile(facts["path"], data), facts
+                yield ExportedFile(facts["path"], data), facts
             if not page["next"]:
                 return
 

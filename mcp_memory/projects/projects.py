@@ -212,12 +212,6 @@ class Projects:
         return known
 
 
-def plant_projects(vault: Path, data: bytes) -> None:
-    """Give a new vault the list of an exported one. Raises ConfigInvalid, PreconditionFailed, StorageFailed."""
-    ProjectBook.parse(text_file.decode(data))
-    _replace(vault / FILE, None, data)
-
-
 def _replace(file: Path, old: bytes | None, new: bytes) -> None:
     # Imported here because each search in a shell reads the list, and few write it.
     from mcp_memory.integrations import config_files

@@ -7,9 +7,9 @@ from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.private_files import failed, naming_the_cause
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note
-from mcp_memory.transfer.formats import archive, claude_code, codex, gemini, jsonl, markdown, openclaw
+from mcp_memory.transfer.formats import claude_code, codex, gemini, jsonl, markdown, openclaw
 from mcp_memory.transfer.formats.folder import SourceFolder, is_markdown
-from mcp_memory.transfer.item import OURS, ImportSource, SourceKind, SourceReading
+from mcp_memory.transfer.item import ImportSource, SourceKind, SourceReading
 
 _SINGLE = {SourceKind.CLAUDE_CODE: claude_code.INSTRUCTIONS, SourceKind.GEMINI: gemini.INSTRUCTIONS}
 """Files that can be read by themselves, although the kind is usually read from a folder."""
@@ -46,7 +46,7 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
     if found is None:
         hint = f"name it: --from {', '.join(SourceKind)}; any folder of Markdown can be read as obsidian"
         raise InvalidInput(_why_unknown(root), hint=hint)
-    wants_file = found in OURS
+    wants_file = found is SourceKind.JSONL
     is_alone = root.name in _SINGLE.get(found, ()) or (found is SourceKind.OBSIDIAN and is_markdown(root.name))
     if root.is_dir() == wants_file and not is_alone:
         wanted, actual = ("file", "folder") if wants_file else ("folder", "file")
@@ -126,8 +126,6 @@ def _of_file(root: Path) -> SourceKind | None:
     if single := next((kind for kind, names in _SINGLE.items() if root.name in names), None):
         return single
     with naming_the_cause(str(root)):
-        if archive.is_archive(root):
-            return SourceKind.TAR
         if is_markdown(root.name):
             return SourceKind.OBSIDIAN
         with root.open("rb") as file:

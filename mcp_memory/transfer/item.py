@@ -23,12 +23,8 @@ class SourceKind(StrEnum):
     OBSIDIAN = "obsidian"
     CODEX = "codex"
     GEMINI = "gemini"
-    TAR = "tar"
     JSONL = "jsonl"
-
-
-OURS = frozenset({SourceKind.TAR, SourceKind.JSONL})
-"""Exports of a vault, which are restored as they were."""
+    """An export of a vault, which is restored as it was."""
 
 
 @dataclass(frozen=True)

@@ -84,29 +84,12 @@ def write_readme(root: Path, home: str) -> None:
         replace_file(file, WELCOME.encode(), only_new=True)
 
 
-def plant(root: Path, data: bytes) -> bool:
-    """Make a vault of a new or empty folder with the marker of an exported vault, so that the managed folder stays the
-    same; False if the folder is not empty. Raises ConfigInvalid for a damaged marker, StorageFailed."""
-    marker = _parsed(data.decode("utf-8", "replace"), root / MARKER)
-    with naming_the_cause(str(root)):
-        if root.exists() and any(root.iterdir()):
-            return False
-        with suppress(FileExistsError):
-            _publish(root, marker)
-    return True
-
-
 def home_of(root: Path) -> str:
     """Return the managed folder, as it is or would be once this folder is a vault. Raises ConfigInvalid, OSError."""
     try:
         return _parse(root / MARKER).home
     except FileNotFoundError:
         return _new_home(root)
-
-
-def home_in(data: bytes) -> str:
-    """Return the managed folder in a marker's bytes. Raises ConfigInvalid."""
-    return _parsed(data.decode("utf-8", "replace"), Path(FILE)).home
 
 
 class MarkerGuard:
@@ -186,10 +169,6 @@ def _parse(file: Path) -> Marker:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ConfigInvalid(f"{file} is damaged: {error}", hint=_DAMAGED) from error
-    return _parsed(text, file)
-
-
-def _parsed(text: str, file: Path) -> Marker:
     try:
         table = tomllib.loads(text)
         version, home = int(table["format"]), str(table["home"]).strip("/")

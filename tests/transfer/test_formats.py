@@ -211,7 +211,7 @@ def test_what_is_no_source(tmp_path: Path) -> None:
         (tmp_path / "other.txt", None, InvalidInput),
         (tmp_path / "half.jsonl", None, InvalidInput),
         (tmp_path / "other.txt", SourceKind.OBSIDIAN, InvalidInput),
-        (tmp_path / "plain", SourceKind.TAR, InvalidInput),
+        (tmp_path / "plain", SourceKind.JSONL, InvalidInput),
         (tmp_path / "round", None, StorageFailed),
         (tmp_path / "pipe", None, Refused),
         (vault / "notes", SourceKind.OBSIDIAN, Refused),

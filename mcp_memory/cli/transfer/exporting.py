@@ -1,5 +1,5 @@
-"""The commands that take notes out: export writes the vault to one file, in formats that other programs can read,
-and share copies a topic into a folder of its own."""
+"""The commands that take notes out: export writes the vault to one file that other programs can read, and share copies
+a topic into a folder of its own."""
 
 import os
 from collections import Counter
@@ -15,61 +15,49 @@ from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Facts, Remark
 from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
-from mcp_memory.integrations import text_file
 from mcp_memory.models import NotePath, NoteState, Status
 from mcp_memory.runtime.private_files import naming_the_cause, sync_folder
 from mcp_memory.settings.settings import Settings
 from mcp_memory.storage import open_storage
 from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.text.pluralize import counted
-from mcp_memory.transfer.formats import archive, jsonl
-from mcp_memory.transfer.formats.archive import PROJECTS, ArchivedFile
+from mcp_memory.transfer.formats import jsonl
 from mcp_memory.transfer.formats.folder import SourceFolder
+from mcp_memory.transfer.formats.jsonl import ExportedFile
 from mcp_memory.transfer.item import SkippedItem
 from mcp_memory.vault.marker import MARKER, README, home_of
 from mcp_memory.vault.succession.retirement import remove_entry
 
-FORMATS = {".jsonl": "jsonl", ".tar": "tar"}
-"""Maps the end of a file's name to a format."""
-
 
 @click.command()
-@click.option("--format", "form", type=click.Choice(list(FORMATS.values())), help="Default: from the file's name.")
 @click.option("--to", "target", type=click.Path(path_type=Path), metavar="FILE", required=True, help="A new file.")
 @flag("--force", help="Replace the file if it exists.")
-@flag("--forgotten", help="Include forgotten notes (a tar always has every file).")
+@flag("--forgotten", help="Include forgotten notes.")
 @command_options
-def export(cli: CommandContext, form: str | None, target: Path, force: bool, forgotten: bool) -> None:
+def export(cli: CommandContext, target: Path, force: bool, forgotten: bool) -> None:
     """Write all notes to one file outside the vault.
 
-    \b
-    jsonl  one object per note: path, etag, id, title, kind, dates, tags, source … and its text
-    tar    every note's file with its sha256; the same vault gives the same bytes, and unpacks to a vault
-
-    `mcp-memory import` restores tar and jsonl byte for byte. Only the vault's own notes (.md) are exported, not those
-    in [vault.sources].
+    Each line is a JSON object with a note's path, etag, id, title, kind, dates, tags, source … and its text.
+    `mcp-memory import` restores it byte for byte. Only the vault's own notes (.md) are exported, not those in
+    [vault.sources]. A vault is a folder: to back up everything in it, copy it.
 
     \b
-    mcp-memory export --to ~/backup/memory.tar
-    mcp-memory export --to memory.jsonl --forgotten"""
+    mcp-memory export --to memory.jsonl
+    mcp-memory export --to ~/backup/memory.jsonl --forgotten"""
     settings = cli.settings
     if not (settings.vault_path / MARKER).is_file():
         raise no_vault(settings)
-    form = form or FORMATS.get(target.suffix.lower())
-    if form is None:
-        formats = ", ".join(FORMATS.values())
-        raise click.UsageError(f"the format isn't clear from the name of {target}: pass --format {formats}")
     place = target.expanduser().resolve()
     if place.is_relative_to(settings.vault_path):
         raise Refused(f"{place} is in the vault", hint="name a file outside it")
     with _new_file(place, force=force) as out:
         writer = _Export(settings, out, forgotten=forgotten)
-        number = writer.write_tar() if form == "tar" else writer.write_jsonl()
+        number = writer.write()
     size = place.stat().st_size
     left_out = [{"path": item.path, "why": item.why} for item in writer.left_out]
-    report = {"format": form, "to": str(place), "notes": number, "bytes": size, "left_out": left_out}
+    report = {"to": str(place), "notes": number, "bytes": size, "left_out": left_out}
     lines = [f"left out: {item.path}, {item.why}" for item in writer.left_out]
-    cli.show(report, [*lines, f"exported {counted(number, 'note')} to {place} ({form}, {size:,} bytes)"])
+    cli.show(report, [*lines, f"exported {counted(number, 'note')} to {place} ({size:,} bytes)"])
 
 
 @contextmanager
@@ -93,7 +81,7 @@ def _new_file(place: Path, *, force: bool) -> Generator[BinaryIO]:
 
 
 class _Export:
-    """An export; each `write` method returns the number of notes. `left_out` has the files that can't be exported."""
+    """An export. `left_out` has the files that can't be exported."""
 
     def __init__(self, settings: Settings, out: BinaryIO, *, forgotten: bool) -> None:
         self._settings = settings
@@ -102,15 +90,8 @@ class _Export:
         self._backend = open_storage(settings.vault_path, name=settings.vault.storage, read_only=True)
         self.left_out: list[SkippedItem] = []
 
-    def write_tar(self) -> int:
-        root = self._settings.vault_path
-        self.left_out += self._no_notes()
-        with naming_the_cause(str(root / MARKER)):
-            marker = (root / MARKER).read_bytes()
-        files = (self._read(NotePath(path)) for path in sorted(self._backend.list().files))
-        return archive.write(self._out, marker, filter(None, files), text_file.read(root / PROJECTS))
-
-    def write_jsonl(self) -> int:
+    def write(self) -> int:
+        """Write the notes, and return their number."""
         self.left_out += self._no_notes()
         number = 0
         with open_session(self._settings) as session:
@@ -125,7 +106,7 @@ class _Export:
         readme = f"{home_of(root)}/{README}".lstrip("/")
         return [item for item in SourceFolder(root, most_bytes=0).tree().left_out if item.path != readme]
 
-    def _files(self, catalog: list[Facts]) -> Iterator[tuple[ArchivedFile, Facts]]:
+    def _files(self, catalog: list[Facts]) -> Iterator[tuple[ExportedFile, Facts]]:
         """Yield the notes' files as they are on disk now, without forgotten notes unless these are wanted."""
         for facts in catalog:
             if not self._forgotten and facts["shelf"] == NoteState.DELETED:
@@ -139,9 +120,9 @@ class _Export:
                 file = _without(file, facts["forgotten"])
             yield file, facts
 
-    def _read(self, path: NotePath) -> ArchivedFile | None:
+    def _read(self, path: NotePath) -> ExportedFile | None:
         try:
-            return ArchivedFile(path, self._backend.read(path, limit_bytes=archive.MOST_FILE_BYTES).data)
+            return ExportedFile(path, self._backend.read(path, limit_bytes=jsonl.MOST_FILE_BYTES).data)
         except McpMemoryError as error:
             self.left_out.append(SkippedItem(path, error.message))
             return None
@@ -158,7 +139,7 @@ def _catalog(session: EngineSession) -> list[Facts]:
         page = session.ask("export", {"after": page["next"]})
 
 
-def _without(file: ArchivedFile, entries: list[str]) -> ArchivedFile:
+def _without(file: ExportedFile, entries: list[str]) -> ExportedFile:
     """Return a log without the entries that were forgotten."""
     data = file.data
     for entry in entries:
@@ -166,7 +147,7 @@ def _without(file: ArchivedFile, entries: list[str]) -> ArchivedFile:
             data = remove_entry(NotePath(file.path), data, entry)
         except NotFound:
             continue  # it is gone already
-    return ArchivedFile(file.path, data)
+    return ExportedFile(file.path, data)
 
 
 @click.command()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import InvalidInput
 from mcp_memory.storage.path_rules import beside
-from mcp_memory.transfer.formats.archive import ArchivedFile
+from mcp_memory.transfer.formats.jsonl import ExportedFile
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading, imported_id, seal_note, source_mark
 from mcp_memory.transfer.target_paths import folder_of
 
@@ -61,7 +61,7 @@ class ImportBatches:
                 yield replace(row, deed="beside") if row.deed == "new" else row
         yield from refused
 
-    def import_files(self, files: Iterable[ArchivedFile]) -> Iterator[ImportRow]:
+    def import_files(self, files: Iterable[ExportedFile]) -> Iterator[ImportRow]:
         """Import files of an exported vault."""
         return self._send((_SentNote(file.path, file.path, file.data) for file in files), None)
 

@@ -14,16 +14,14 @@ import click
 from mcp_memory.cli.command_context import CommandContext, command_options, flag, open_session
 from mcp_memory.cli.console import Facts, Remark, print_status, progress_bar
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
-from mcp_memory.projects.projects import Projects, plant_projects
-from mcp_memory.settings.settings import Settings
+from mcp_memory.projects.projects import Projects
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.pluralize import counted, first_of
 from mcp_memory.transfer import target_paths
 from mcp_memory.transfer.detect import detect_source, read
-from mcp_memory.transfer.formats import archive, jsonl
-from mcp_memory.transfer.item import OURS, ImportSource, SkippedItem, SourceKind
+from mcp_memory.transfer.formats import jsonl
+from mcp_memory.transfer.item import ImportSource, SkippedItem, SourceKind
 from mcp_memory.vault.journals.change_journal import IMPORT
-from mcp_memory.vault.marker import MARKER, home_in, plant
 from mcp_memory.vault.note_file import ALWAYS_LOAD
 
 KINDS = [kind.value for kind in SourceKind]
@@ -53,16 +51,16 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
     codex, gemini  ~/.codex or its memories, ~/.gemini or a GEMINI.md
     openclaw       a workspace: MEMORY.md, memory/, and its other notes
     obsidian       a vault, any folder of Markdown, or one Markdown file
-    tar, jsonl     our own exports: byte for byte under the old paths, nothing is overwritten
+    jsonl          our own exports: byte for byte under the old paths, nothing is overwritten
 
     \b
     mcp-memory import ~/.claude --dry-run
     mcp-memory import ~/Documents/Notes
     mcp-memory import ~/projects/shop/docs --project shop
-    mcp-memory --vault ~/restored import memory.tar"""
+    mcp-memory --vault ~/restored import memory.jsonl"""
     vault_path = cli.settings.vault_path
     found = detect_source(source, SourceKind(kind) if kind else None, vault=vault_path, project=project)
-    report = (_restore_export if found.kind in OURS else import_notes)(cli, found, dry_run)
+    report = (_restore_export if found.kind is SourceKind.JSONL else import_notes)(cli, found, dry_run)
     cli.show(report, _lines(report))
 
 
@@ -81,27 +79,17 @@ def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> Fa
 
 def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) -> Facts:
     skipped: list[SkippedItem] = []
-    checked = archive.checked(source.root) if source.kind is SourceKind.TAR else None
-    if checked and not dry_run and plant(cli.settings.vault_path, checked.marker) and checked.projects:
-        plant_projects(cli.settings.vault_path, checked.projects)
-    files = checked.files() if checked else jsonl.files(source.root, skipped)
-    rows, run = _run(cli, len(checked.sums) if checked else None, lambda batches: batches.import_files(files), dry_run)
-    remarks = _remarks(cli.settings, rows, checked, dry_run)
-    return {**_report(source, rows, skipped, dry_run, run), "remarks": remarks}
+    files = jsonl.files(source.root, skipped)
+    rows, run = _run(cli, None, lambda batches: batches.import_files(files), dry_run)
+    return {**_report(source, rows, skipped, dry_run, run), "remarks": _remarks(rows, dry_run)}
 
 
-def _remarks(
-    settings: Settings, rows: Sequence[ImportRow], checked: archive.Archive | None, dry_run: bool
-) -> list[str]:
+def _remarks(rows: Sequence[ImportRow], dry_run: bool) -> list[str]:
     """Return remarks that you should know about a restored export."""
     new = [row.path for row in rows if row.deed == "new"]
-    marker = settings.vault_path / MARKER
     found = [f"every session reads {path}" for path in new if f"/{path}".endswith("/MEMORY.md") or ALWAYS_LOAD in path]
     found += [f"agents follow {path}" for path in new if are_orders(path) and not path.endswith("MEMORY.md")]
-    if checked and marker.is_file() and (old := home_in(checked.marker)) != (now := home_in(marker.read_bytes())):
-        names = f"was {old or 'the whole vault'} and is {now or 'the whole vault'} here"
-        found.append(f"the managed folder {names}: notes in it are yours now")
-    elif new and not dry_run:
+    if new and not dry_run:
         found.append("these notes are yours; to let agents change those in the managed folder: mcp-memory adopt")
     return found
 

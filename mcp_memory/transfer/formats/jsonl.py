@@ -5,20 +5,28 @@ import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import etag_of
 from mcp_memory.runtime.private_files import naming_the_cause
 from mcp_memory.storage.path_rules import is_note, validate_existing
 from mcp_memory.text.parsed_values import value_at
-from mcp_memory.transfer.formats.archive import MOST_FILE_BYTES, ArchivedFile
 from mcp_memory.transfer.item import SkippedItem
 
+MOST_FILE_BYTES = 256 << 20
+"""Larger notes are skipped in an export."""
 _MOST_LINE_BYTES = 2 * MOST_FILE_BYTES
 
 
-def line(file: ArchivedFile, facts: Mapping[str, Any]) -> bytes:
+class ExportedFile(NamedTuple):
+    """A note of a vault, as its bytes."""
+
+    path: str
+    data: bytes
+
+
+def line(file: ExportedFile, facts: Mapping[str, Any]) -> bytes:
     """Return one object as a line of ASCII."""
     note: dict[str, Any] = {"path": file.path, "etag": "", **facts}
     note["etag"] = etag_of(file.data)  # of these bytes, which may have changed since the catalog
@@ -34,7 +42,7 @@ def is_ours(lines: Sequence[bytes]) -> bool:
     return bool(lines) and lines[0].startswith(b'{"path": "') and b'"etag": "' in lines[0]
 
 
-def files(place: Path, left_out: list[SkippedItem]) -> Iterator[ArchivedFile]:
+def files(place: Path, left_out: list[SkippedItem]) -> Iterator[ExportedFile]:
     """Yield the notes in order; add a line that isn't a whole note to `left_out`. Raises StorageFailed."""
     number = 0
     with naming_the_cause(str(place)), place.open("rb") as opened:
@@ -47,7 +55,7 @@ def files(place: Path, left_out: list[SkippedItem]) -> Iterator[ArchivedFile]:
                 left_out.append(SkippedItem(f"line {number}", why))
 
 
-def _file(text: bytes) -> ArchivedFile:
+def _file(text: bytes) -> ExportedFile:
     """Parse a line. Raises ValueError, RecursionError, InvalidInput, PathRefused."""
     note: object = json.loads(text)
     path, etag, plain, coded = (value_at(note, key) for key in ("path", "etag", "text", "base64"))
@@ -58,4 +66,4 @@ def _file(text: bytes) -> ArchivedFile:
     data = str(plain).encode("utf-8", "surrogatepass") if coded is None else base64.b64decode(str(coded), validate=True)
     if etag_of(data) != etag:
         raise InvalidInput(f"{path} is damaged: its sha256 is not its etag")
-    return ArchivedFile(path, data)
+    return ExportedFile(path, data)
