@@ -265,7 +265,7 @@ class Filters:
     kinds: frozenset[str] | None = None
     tags: frozenset[str] | None = None  # all of them must be present
     project: str | None = None  # this project's notes and those without one; None = all; see NO_PROJECT, CHANNEL
-    aliases: frozenset[str] = frozenset()  # other names of this project
+    aliases: frozenset[str] = frozenset()  # its other names, and the projects that a question names
     since: datetime | None = None  # by the note's date (for logs, the day); aware; included
     until: datetime | None = None  # excluded
     session: str | None = None

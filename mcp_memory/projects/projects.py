@@ -66,6 +66,11 @@ class Projects:
         found = self.book().named(name)
         return (found.label, found.names - {found.label}) if found else (name, frozenset())
 
+    @property
+    def names_in_use(self) -> frozenset[str]:
+        """Return the names of all projects in the list or in notes."""
+        return self.book().names.union(self._labels_in_use())
+
     def label_named(self, name: str | None) -> str | None:
         """Return the label that `names_of` finds; None for no project, and for all projects."""
         name = (name or "").strip()

@@ -172,7 +172,8 @@ class Briefer:
             stale = self.freshness.describe_lag()
             asked = None if subagent else question_about_due(prompt)
             due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD, asked)
-            wanted = replace(self.filters(kinds=phase.kinds, project=project), private=self.config.private_marks)
+            wanted = self.filters(kinds=phase.kinds, project=project, question=prompt)
+            wanted = replace(wanted, private=self.config.private_marks)
             recalled = await self.answerer.question(
                 prompt,
                 replace(wanted, kinds_out=frozenset({COMMITMENT})) if asked else wanted,

@@ -8,7 +8,8 @@ from typing import Any
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
-from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
+from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage, is_channel
+from mcp_memory.projects.mentions import names_mentioned
 from mcp_memory.projects.projects import Projects
 from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.dates import parse_argument
@@ -110,13 +111,17 @@ def filters_from(
     )
 
 
-def filters_for(projects: Projects, clock: Callable[[], datetime], tz: tzinfo, **wanted: Any) -> Filters:
-    """Make the filters of a request, with all names of its project. Raises InvalidInput for a filter that can't be
-    used."""
+def filters_for(
+    projects: Projects, clock: Callable[[], datetime], tz: tzinfo, *, question: str = "", **wanted: Any
+) -> Filters:
+    """Make the filters of a request, with all names of its project and of other projects that the question names.
+    Raises InvalidInput for a filter that can't be used."""
     found = filters_from(**wanted, now=clock(), tz=tz)
     if not found.project:
         return found
     label, aliases = projects.names_of(found.project)
+    if question and not is_channel(label):
+        aliases |= names_mentioned(question, projects)
     return replace(found, project=label, aliases=aliases)
 
 

@@ -51,7 +51,7 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
 
 async def _filters(core: Core, request: SearchRequest) -> Filters:
     arguments = {name: value for name, value in asdict(request).items() if name not in _NOT_FILTERS}
-    filters = core.filters(**arguments)
+    filters = core.filters(**arguments, question=request.query)
     return await with_known_kinds(core, filters)
 
 

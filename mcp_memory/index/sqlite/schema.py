@@ -110,6 +110,7 @@ class Tables:
                 for name, mark in MARKS.items()
             ),
             f"CREATE INDEX {self.notes}_id ON {self.notes} (id)",
+            f"CREATE INDEX {self.notes}_project ON {self.notes} (project) WHERE project IS NOT NULL",
             f"CREATE INDEX {self.notes}_content ON {self.notes} (content)",
             f"CREATE INDEX {self.notes}_expires ON {self.notes} (expires) WHERE expires IS NOT NULL",
             f"CREATE TABLE {self.words} (number INTEGER PRIMARY KEY, words BLOB NOT NULL)",
