@@ -11,7 +11,6 @@ from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.jobs.job import JobsConfig
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.vault.config import KindConfig, VaultConfig
 
 C = TypeVar("C")
@@ -26,7 +25,6 @@ class Sections:
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     jobs: JobsConfig = field(default_factory=JobsConfig)
-    chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)

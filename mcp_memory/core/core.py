@@ -36,6 +36,7 @@ from mcp_memory.search.filters import filters_for
 from mcp_memory.search.note_lookup import NearNotes, NoteLookup
 from mcp_memory.search.searcher import SearchConfig, Searcher
 from mcp_memory.summarizers.base import Summarizer
+from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.note_file import NoteFile, find_entry
 from mcp_memory.vault.vault import Vault
@@ -113,13 +114,14 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True)
 class EngineConfig(Sections):
-    """`root` is the vault, `state` its private folder, `models` the folder of compiled models. Nobody sets `search`; it
-    is measured without single parts."""
+    """`root` is the vault, `state` its private folder, `models` the folder of compiled models. Nobody sets `search`
+    and `chunking`; they are measured with others."""
 
     root: Path
     state: Path
     models: Path
     search: SearchConfig = field(default_factory=SearchConfig)
+    chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
 
 
 @dataclass(frozen=True)

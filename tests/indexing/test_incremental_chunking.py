@@ -18,7 +18,7 @@ PIECES = [
 ]  # fmt: skip
 text = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 head = st.sampled_from(["", "---\nforgotten: [a]\n---\n", "---\nforgotten: [a, b]\ntags: [c]\n---\n\n"])
-config = st.sampled_from([ChunkingConfig(), ChunkingConfig(strategy="window"), ChunkingConfig(max_chars=300)])
+config = st.sampled_from([ChunkingConfig(), ChunkingConfig(max_chars=300)])
 
 
 @given(head, st.lists(text, min_size=1, max_size=6), st.lists(head, min_size=6, max_size=6), config)

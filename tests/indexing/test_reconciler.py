@@ -365,7 +365,7 @@ async def test_another_model_and_chunking_answer_alike_and_leave_one_generation(
     for number in range(5):
         toy_world.write(f"n{number}.md", f"violet {number}\n\n" * 9)
     for sections in (
-        {}, {"embedder": EmbedderConfig("toy", "other")}, {"chunking": ChunkingConfig("window")},
+        {}, {"embedder": EmbedderConfig("toy", "other")}, {"chunking": ChunkingConfig(max_chars=400)},
         {"embedder": EmbedderConfig("none")}, {},
     ):  # fmt: skip
         async with toy_world.engine(**sections) as engine:

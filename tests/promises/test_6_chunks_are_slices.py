@@ -26,7 +26,7 @@ texts = st.lists(pieces | st.text(max_size=40), max_size=12).map(
     lambda parts: "".join(parts).encode("utf-8", "replace")
 )
 blobs = texts | texts.map(lambda data: data + b"\xff\xfe") | st.binary(max_size=200)
-configs = st.sampled_from([ChunkingConfig(), ChunkingConfig(join_chars=0, max_chars=100), ChunkingConfig("window")])
+configs = st.sampled_from([ChunkingConfig(), ChunkingConfig(join_chars=0, max_chars=100)])
 
 
 @given(content=blobs, other=blobs, config=configs)

@@ -70,7 +70,6 @@ configs = st.sampled_from(
     [
         ChunkingConfig(),
         ChunkingConfig(join_chars=0, max_chars=100),
-        ChunkingConfig("window", window_tokens=25, overlap_tokens=6),
     ]
 )
 budgets = st.integers(100, 700)
@@ -115,7 +114,7 @@ def test_no_line_comes_twice_and_all_are_named_right(text: str, config: Chunking
             seen[number] = seen.get(number, "") + line
     for number, line in seen.items():
         assert len(line) <= len(visible(lines[number - 1]))
-    if config.max_chars > 1000 or config.strategy == "window":
+    if config.max_chars > 1000:
         assert {n for n, line in enumerate(lines, 1) if line.strip()} <= set(seen)
 
 

@@ -51,8 +51,7 @@ def test_flag_over_environment_over_file_over_default(tmp_path: Path):
         ("EMBEDDER_TIMEOUT_S", "2.5", "embedder", "timeout_s", 2.5),
         ("DAEMON_ALLOWED_HOSTS", "a.lan:1, b.lan:2", "daemon", "allowed_hosts", ("a.lan:1", "b.lan:2")),
         ("EMBEDDER_MODEL", "some/model", "embedder", "model", "some/model"),
-        ("SUMMARIZER_COMMAND", "agent, -p", "summarizer", "command", ("agent", "-p")),
-        ("CHUNKING_WINDOW_TOKENS", "500", "chunking", "window_tokens", 500),
+        ("SUMMARIZER_PROMPT_TOKENS", "500", "summarizer", "prompt_tokens", 500),
     ],
 )
 def test_the_environment_is_read_as_the_type_of_the_key(name, text, section, key, value):

@@ -53,7 +53,6 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "blocks": lambda text: list(blocks.scan(text, breaks=logs.starts_entry)),
     "chunks": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(), log=False),
     "chunks of a log": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(), log=True),
-    "windows": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(strategy="window"), log=False),
     "dates": lambda text: mentioned_dates(text, NOW),
     "question": lambda text: read_question(text, NOW),
     "is question": is_question,

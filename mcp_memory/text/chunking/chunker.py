@@ -1,9 +1,9 @@
 """Cuts a note into chunks, the exact slices that search ranks.
 
-Strategy `entry` makes a chunk of each entry. An entry is a bullet or paragraph in a log, a turn in a conversation, and
-elsewhere a paragraph, list item, fence or table. Small neighbours under a common heading are joined, and large entries
-are cut. Strategy `window` makes overlapping windows of whole lines. A heading is in the `headings` of its chunks, not
-in their text. A heading with nothing below becomes a chunk itself, so that a note with only a title can be found.
+Each entry is a chunk: a bullet or paragraph in a log, a turn in a conversation, and elsewhere a paragraph, list item,
+fence or table. Small neighbours under a common heading are joined, and large entries are cut. A heading is in the
+`headings` of its chunks, not in their text. A heading with nothing below becomes a chunk itself, so that a note with
+only a title can be found.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from mcp_memory.models import Chunk
-from mcp_memory.text.chunking.boundaries import best_cut, cluster_start
+from mcp_memory.text.chunking.boundaries import best_cut
 from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.text.conversation.speaker_prefix import are_turns
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
-from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MAX_CHARS, MAX_LINES = 2_000_000, 50_000
 """The limits of a body, beyond which the rest is skipped: 300,000 words are more than most novels have."""
@@ -75,13 +74,8 @@ def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Chu
         sections = [section for section in sections if section.entry is not last]
         end = sections[-1].end if sections else body_start
     starts = (read[start : min(end, start + _PREFIX_CHARS)] for section in sections for start, end in section.units)
-    turns = not log and config.strategy == "entry" and are_turns(starts)
-    if config.strategy == "window":
-        size, overlap = config.window_tokens * CHARS_PER_TOKEN, config.overlap_tokens * CHARS_PER_TOKEN
-        pieces = _windows(read, sections, size, overlap)
-    else:
-        pieces = _entries(read, sections, config, log, turns)
-    fine = list(islice(_chunks(read, pieces), FINE_CHUNKS + 1))
+    turns = not log and are_turns(starts)
+    fine = list(islice(_chunks(read, _entries(read, sections, config, log, turns)), FINE_CHUNKS + 1))
     if len(fine) <= FINE_CHUNKS:
         return ChunkedNote(fine, end, _first_and_last(sections), turns)
     rest = _coarse(read, sections, fine.pop().start, config)
@@ -155,10 +149,15 @@ def _first_and_last(sections: list[_Section]) -> tuple[ChunkMark, ChunkMark] | N
 
 
 def _coarse(text: str, sections: list[_Section], start: int, config: ChunkingConfig) -> Iterator[_Piece]:
-    """Yield pieces of the text from `start` on, ignoring its blocks."""
+    """Yield pieces of the text from `start` on, ignoring its blocks, but no piece of two log entries."""
     rest = [section for section in sections if section.end > start]
     rest[0] = replace(rest[0], start=start)
-    return _windows(text, rest, config.max_chars, 0)
+    starts = [section.start for section in rest]
+    for begin, end in _regions(rest):
+        for piece_start, piece_end in _cut(text, begin, end, config.max_chars):
+            piece = text[piece_start:piece_end]
+            section = rest[bisect_right(starts, piece_start + len(piece) - len(piece.lstrip())) - 1]
+            yield section, section.headings, piece_start, piece_end
 
 
 def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: bool, turns: bool) -> Iterator[_Piece]:
@@ -209,21 +208,6 @@ def _cut(text: str, start: int, end: int, max_chars: int) -> Iterator[Span]:
     yield start, end
 
 
-def _windows(text: str, sections: list[_Section], size: int, overlap: int) -> Iterator[_Piece]:
-    """Yield windows across sections. In a log, each entry gets windows of its own, so that it can be forgotten."""
-    starts = [section.start for section in sections]
-    for start, end in _regions(sections):
-        begin = start
-        while begin < end:
-            stop = end if end - begin <= size else _window_end(text, begin, begin + size)
-            first_word = begin + len(text[begin:stop]) - len(text[begin:stop].lstrip())
-            section = sections[bisect_right(starts, first_word) - 1]
-            yield section, section.headings, begin, stop
-            if stop == end:
-                break
-            begin = _next_window(text, begin, stop, overlap)
-
-
 def _regions(sections: list[_Section]) -> Iterator[Span]:
     """Yield the range of the sections of each log entry; a single range for any other note."""
     if not sections:
@@ -234,21 +218,6 @@ def _regions(sections: list[_Section]) -> Iterator[Span]:
             yield first.start, section.start
             first = section
     yield first.start, sections[-1].end
-
-
-def _window_end(text: str, begin: int, limit: int) -> int:
-    line_end = text.rfind("\n", begin + (limit - begin) // 2, limit)
-    return line_end + 1 if line_end >= 0 else best_cut(text, begin, limit)
-
-
-def _next_window(text: str, begin: int, stop: int, overlap: int) -> int:
-    """Return the first line that starts within the overlap before `stop`; without such a line, a place inside the
-    line."""
-    if not overlap:
-        return stop
-    back = max(stop - overlap, begin + 1)
-    line_end = text.find("\n", back - 1, stop - 1)
-    return line_end + 1 if line_end >= 0 else cluster_start(text, begin, back)
 
 
 def _chunks(text: str, pieces: Iterator[_Piece]) -> Iterator[Chunk]:

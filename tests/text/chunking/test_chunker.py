@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.errors import ConfigInvalid
 from mcp_memory.models import Chunk
 from mcp_memory.text.chunking import chunker
 from mcp_memory.text.chunking.boundaries import cluster_start
@@ -18,7 +17,6 @@ from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import parse
 
 ENTRY = ChunkingConfig()
-WINDOW = ChunkingConfig(strategy="window", window_tokens=25, overlap_tokens=5)
 
 
 def texts(text: str, config: ChunkingConfig = ENTRY, *, log: bool = False) -> list[str]:
@@ -39,16 +37,15 @@ def check(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> l
         covered[each.start : each.end] = b"\1" * (each.end - each.start)
     headings = bytearray(len(text))
     for block in scan(text, body_start, breaks=logs.starts_entry if log else None):
-        if block.kind in {BlockKind.HEADING, BlockKind.RULE} and config.strategy == "entry":
+        if block.kind in {BlockKind.HEADING, BlockKind.RULE}:
             headings[block.start : block.end] = b"\1" * (block.end - block.start)
     for place in range(body_start, len(text)):
         assert covered[place] or headings[place] or text[place].isspace(), (place, text[place])
     starts = [each.start for each in chunks]
     assert starts == sorted(starts)
     assert [each.section for each in chunks] == sorted(each.section for each in chunks)
-    if config.strategy == "entry":
-        assert all(one.end <= other.start for one, other in itertools.pairwise(chunks))
-        assert all(len(each.text) <= config.max_chars for each in chunks)
+    assert all(one.end <= other.start for one, other in itertools.pairwise(chunks))
+    assert all(len(each.text) <= config.max_chars for each in chunks)
     if log:
         for each in chunks:
             holders = [entry for entry in logs.entries(text, body_start) if entry.start <= each.start < entry.end]
@@ -127,41 +124,17 @@ class TestEntries:
 
     @pytest.mark.parametrize("text", ["", "\n \n", "\ufeff", "---\na: 1\n---\n"])
     def test_nothing_to_find(self, text: str):
-        assert texts(text) == [] and texts(text, WINDOW) == []
-
-
-class TestWindows:
-    def test_whole_lines_with_overlap(self):
-        text = "".join(f"line number {number:03}\n" for number in range(60))
-        found = check(text, 0, ChunkingConfig(strategy="window", window_tokens=100, overlap_tokens=20), log=False)
-        for one, other in itertools.pairwise(found):
-            assert len(one.text) <= 400
-            assert one.text.endswith(tuple("0123456789")) and other.text.startswith("line")
-            assert 0 < one.end - other.start <= 80
-
-    def test_never_across_log_entries(self):
-        found = check("# D\n## 10:00 a\nx\n## 11:00 b\ny\n", 0, WINDOW, log=True)
-        assert [each.text for each in found] == ["# D", "## 10:00 a\nx", "## 11:00 b\ny"]
+        assert texts(text) == []
 
 
 class TestConfig:
     def test_fingerprints_differ_where_chunks_would(self):
         configs = [
             ENTRY,
-            WINDOW,
             ChunkingConfig(join_chars=200),
             ChunkingConfig(max_chars=800),
-            ChunkingConfig("window"),
         ]
         assert len({config.fingerprint for config in configs}) == len(configs)
-
-    @pytest.mark.parametrize(
-        "wrong",
-        [{"strategy": "x"}, {"join_chars": 2000}, {"max_chars": 10}, {"overlap_tokens": 300}, {"window_tokens": 1}],
-    )
-    def test_nonsense_is_refused(self, wrong: dict[str, object]):
-        with pytest.raises(ConfigInvalid):
-            ChunkingConfig(**wrong)
 
 
 lines = st.sampled_from(
@@ -214,7 +187,7 @@ small = ChunkingConfig(join_chars=40, max_chars=100)
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
     st.booleans(),
-    st.sampled_from([small, ENTRY, WINDOW]),
+    st.sampled_from([small, ENTRY]),
     st.sampled_from(["", "---\na: 1\n---\n"]),
 )
 def test_any_note(rows: list[str], newline: str, ended: bool, log: bool, config: ChunkingConfig, head: str):
@@ -222,9 +195,9 @@ def test_any_note(rows: list[str], newline: str, ended: bool, log: bool, config:
     check(text, parse(text).body_start, config, log=log)
 
 
-@given(st.text(max_size=200), st.booleans(), st.sampled_from([small, WINDOW]))
-def test_any_text(text: str, log: bool, config: ChunkingConfig):
-    check(text, 0, config, log=log)
+@given(st.text(max_size=200), st.booleans())
+def test_any_text(text: str, log: bool):
+    check(text, 0, small, log=log)
 
 
 def test_cuts_do_not_split_what_the_eye_sees_as_one():
@@ -244,13 +217,12 @@ def test_cuts_do_not_split_what_the_eye_sees_as_one():
 LIMITED_LOG = "# D\n\n" + "".join(f"## 10:{n:02} part {n}\n\n- word{n} one\n- two\n\n" for n in range(60))
 
 
-@pytest.mark.parametrize("config", [ENTRY, WINDOW])
-def test_in_a_log_they_never_reach_across_two_entries(config, monkeypatch):
+def test_in_a_log_they_never_reach_across_two_entries(monkeypatch):
     monkeypatch.setattr(chunker, "FINE_CHUNKS", 7)
-    found = check(LIMITED_LOG, 0, config, log=True)
+    found = check(LIMITED_LOG, 0, ENTRY, log=True)
     assert len({each.entry for each in found if each.entry}) == 60
     monkeypatch.setattr(chunker, "MAX_CHUNKS", 20)
-    bounded = cut(LIMITED_LOG, 0, config, log=True)
+    bounded = cut(LIMITED_LOG, 0, ENTRY, log=True)
     assert bounded.chunks == found[:20]
     assert bounded.end == found[20].start
 
