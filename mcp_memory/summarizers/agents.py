@@ -15,8 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_memory.summarizers.base import Prompt
-from mcp_memory.summarizers.command import CommandLlm, environment
+from mcp_memory.summarizers.command import CommandLlm
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.fallback import FallbackSummarizer
 
@@ -28,8 +27,16 @@ INSTRUCTIONS = "You answer one text with another, in exactly the form that it as
 _FURTHER_FOLDERS = ("~/.local/bin", "/opt/homebrew/bin", "/usr/local/bin")
 """Folders of programs that a daemon may lack, if a desktop application started it."""
 
-_COMMON_VARIABLES = ("NODE_EXTRA_CA_CERTS", "DBUS_SESSION_BUS_ADDRESS")
-"""A company's certificates, and the way to the keyring with a login."""
+_COMMON_VARIABLES = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "DBUS_SESSION_BUS_ADDRESS"),
+    }
+)
+"""Variables by which a program finds your files, the network, a company's certificates, and the keyring with a
+login."""
+_COMMON_PREFIXES = ("LC_", "XDG_")
 _CLAUDE_VARIABLES = (
     *("ANTHROPIC_", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN"),
     *("CLAUDE_CODE_USE_", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_CLIENT_"),
@@ -97,7 +104,7 @@ def open_claude(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
     clouds = [variables for switch, variables in _CLOUD_VARIABLES.items() if switch in os.environ]
     environ = _environment(_CLAUDE_VARIABLES + sum(clouds, ()))
     environ |= {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-    llm = CommandLlm(command + _model(config), config.timeout_s, environ, encode=_plain)
+    llm = CommandLlm(command + _model(config), config.timeout_s, environ)
     return FallbackSummarizer(llm, config, spent)
 
 
@@ -110,7 +117,7 @@ def open_codex(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
         command += ["--config", f"{key}={json.dumps(value)}"]
     key_names = tuple(value for key, value in account.items() if key.endswith(".env_key"))
     environ = _environment(_CODEX_VARIABLES + key_names)
-    llm = CommandLlm([*command, *_model(config), "-"], config.timeout_s, environ, encode=_plain)
+    llm = CommandLlm([*command, *_model(config), "-"], config.timeout_s, environ)
     return FallbackSummarizer(llm, config, spent)
 
 
@@ -119,7 +126,7 @@ def open_gemini(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
     command = ["gemini", "--output-format", "text", "--extensions", "none", "--approval-mode", "default"]
     command += ["--skip-trust", *_model(config)]
     environ = _environment(_GEMINI_VARIABLES)
-    llm = CommandLlm(command, config.timeout_s, environ, encode=_plain, furnish=_furnish_gemini)
+    llm = CommandLlm(command, config.timeout_s, environ, furnish=_furnish_gemini)
     return FallbackSummarizer(llm, config, spent)
 
 
@@ -127,16 +134,14 @@ def _model(config: SummarizerConfig) -> list[str]:
     return ["--model", config.model] if config.model else []
 
 
-def _plain(prompt: Prompt) -> bytes:
-    return f"{prompt.instructions}\n\n{prompt.material}\n".encode()
-
-
 def _environment(variables: tuple[str, ...]) -> dict[str, str]:
     """Return what a program sees: variables that start with one of these names, and none that mark a session in it."""
-    wanted = (*_COMMON_VARIABLES, *variables)
-    passed = {name: value for name, value in os.environ.items() if name.startswith(wanted)}
+    prefixes = (*_COMMON_PREFIXES, *variables)
+    passed = {
+        name: value for name, value in os.environ.items() if name in _COMMON_VARIABLES or name.startswith(prefixes)
+    }
     folders = [os.environ.get("PATH", os.defpath), *map(os.path.expanduser, _FURTHER_FOLDERS)]
-    return environment(os.environ, "") | passed | {"PATH": os.pathsep.join(folders)}
+    return passed | {"PATH": os.pathsep.join(folders)}
 
 
 def _codex_account() -> dict[str, Any]:

@@ -169,7 +169,6 @@ SUMMARIZERS = Registry(
     {
         "extractive": "mcp_memory.summarizers.extractive:open_extractive",
         "openai": "mcp_memory.summarizers.openai_chat:open_endpoint",
-        "command": "mcp_memory.summarizers.command:open_command",
         "claude": "mcp_memory.summarizers.agents:open_claude",
         "codex": "mcp_memory.summarizers.agents:open_codex",
         "gemini": "mcp_memory.summarizers.agents:open_gemini",

@@ -1,16 +1,11 @@
-"""Summarizes with a program that reads JSON and writes the summary. An agent's command line can do this with your
-account and without an API key of ours.
+"""Asks a language model through a program that reads a prompt as text and writes the answer.
 
 The program runs as you and reads notes from any author, so it gets as little as possible. It has no shell and an empty
-working folder, since agents read instructions from theirs. It gets only the environment variables that it needs to find
-your files and the network, and the key variable that you configured. Its standard error is discarded, because it may
-quote notes.
+working folder, since agents read instructions from theirs. Its standard error is discarded, because it may quote notes.
 """
 
-import json
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -21,21 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
+from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import MOST_ANSWER_BYTES, LlmReply, Prompt
-from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.fallback import FallbackSummarizer
 from mcp_memory.text.tokens import count_tokens
-
-PASSED_ON = frozenset(
-    {
-        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR"),
-    }
-)
-"""Variables that a program needs to find your files and the network."""
-PASSED_ON_PREFIXES = ("LC_", "XDG_")
 
 _PIECE_BYTES = 65_536
 _POLL_S = 0.1
@@ -44,46 +27,11 @@ _REAP_S = 5.0
 """The longest wait for a killed process that hangs in the kernel."""
 
 
-def open_command(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
-    """Open a summarizer without starting a process. Raises ConfigInvalid."""
-    if not config.command:
-        raise ConfigInvalid("summarizer.command is empty", hint='name a program and its arguments: ["program", "-x"]')
-    if any("\0" in word for word in config.command):
-        raise ConfigInvalid("summarizer.command holds a null character")
-    program = shutil.which(os.path.expanduser(config.command[0]))  # noqa: PTH111 -- a Path would lose the "./"
-    if not program:
-        raise ConfigInvalid(
-            f"summarizer.command: there is no program {config.command[0]!r}", hint="name it with its whole path"
-        )
-    # The program starts in another folder, where a relative path would point elsewhere.
-    command = [os.path.abspath(program), *config.command[1:]]  # noqa: PTH100 -- a program may go by its link's name
-    llm = CommandLlm(command, config.timeout_s, environment(os.environ, config.api_key_env))
-    return FallbackSummarizer(llm, config, spent)
-
-
-def environment(environ: Mapping[str, str], api_key_env: str) -> dict[str, str]:
-    """Return the part of `environ` that a program sees."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES) or name == api_key_env
-    }
-
-
-def as_json(prompt: Prompt) -> bytes:
-    request = {
-        "instructions": prompt.instructions,
-        "material": prompt.material,
-        "budget_tokens": prompt.budget_tokens,
-    }
-    return json.dumps(request).encode()
-
-
 class CommandLlm:
     """An `LlmClient` that starts a process per answer.
 
-    `command` begins with the absolute path of the program, or with a name to look up each time. `encode` writes a
-    prompt for the program, and `furnish` puts files into its folder and returns further variables for it."""
+    `command` begins with the name of a program, which is looked up each time. `furnish` puts files into its folder and
+    returns further variables for it."""
 
     def __init__(
         self,
@@ -91,13 +39,11 @@ class CommandLlm:
         timeout_s: float,
         environ: Mapping[str, str],
         *,
-        encode: Callable[[Prompt], bytes] = as_json,
         furnish: Callable[[Path], Mapping[str, str]] | None = None,
     ) -> None:
         self._command = list(command)
         self._timeout_s = timeout_s
         self._environ = dict(environ)
-        self._encode = encode
         self._furnish = furnish
         self._closed = threading.Event()
         self.name = Path(command[0]).name
@@ -106,7 +52,8 @@ class CommandLlm:
         try:
             with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as folder:
                 environ = self._environ | dict(self._furnish(Path(folder)) if self._furnish else {})
-                answer, cut = self._run(self._encode(prompt), folder, environ)
+                request = f"{prompt.instructions}\n\n{prompt.material}\n".encode()
+                answer, cut = self._run(request, folder, environ)
         except OSError as error:
             raise SummarizerUnavailable(f"{self.name} cannot be run: {error.strerror}") from error
         text = answer.decode("utf-8", "replace")

@@ -13,7 +13,6 @@ class SummarizerConfig:
     endpoint: str = ""
     model: str = ""
     api_key_env: str = "OPENAI_API_KEY"
-    command: tuple[str, ...] = ()
     timeout_s: float = 120.0
     prompt_tokens: int = 12_000
     calls_a_day: int = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -181,11 +182,16 @@ ANSWERS = {
 
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_whatever_a_language_model_answers_the_page_is_a_page(
-    toy_world: World, tmp_path: Path, answer: str
+    toy_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
     said = tmp_path / "answer"
     said.write_bytes(ANSWERS[answer].encode())
-    summarizer = SummarizerConfig(provider="command", command=("cat", str(said)))
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ncat '{said}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    summarizer = SummarizerConfig(provider="claude")
     async with toy_world.engine(topics=ALL_AT_ONCE, summarizer=summarizer) as engine:
         await told(engine, TEA)
         before = sorted(leaves(toy_world.files()).values())

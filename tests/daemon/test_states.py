@@ -139,10 +139,10 @@ def test_what_changed_since_its_start_is_not_in_force(place: Place):
         doctor = place.run("doctor", **more)
         assert doctor.code == 1 and line in doctor.out and "→ mcp-memory restart" in doctor.out
         secret = "https://ada:0p3nS3same@llm.test/v1"
-        file.write_text(f'[summarizer]\nprovider = "command"\ncommand = ["llm", "{secret}"]\nendpoint = "{secret}"\n')
+        file.write_text(f'[summarizer]\nprovider = "openai"\nendpoint = "{secret}"\n')
         shown = [place.run(command, *last, **more) for command in ("status", "doctor") for last in ((), ("--json",))]
         assert ["0p3nS3same" in ran.out + ran.err for ran in shown] == [False] * 4
-        assert all("summarizer.command" in ran.out + ran.err for ran in shown)
+        assert all("summarizer.endpoint" in ran.out + ran.err for ran in shown)
         file.write_text("[recall]\nbudget_tokens = 901\n")
         place.run("restart", **more).ok()
         assert place.run("status", "--json", **more).ok().json["not_in_force"] == []

@@ -147,7 +147,7 @@ async def test_a_statement_that_is_forgotten_leaves_the_summary(sessions: Sessio
 
 
 async def test_a_model_that_cannot_be_asked_costs_nothing(sessions: Sessions, world: World):
-    summarizer = SummarizerConfig(provider="command", command=("false",))
+    summarizer = SummarizerConfig(provider="openai", endpoint="http://127.0.0.1:9/v1", model="none")
     async with sessions.engine(summarizer=summarizer) as engine:
         await sessions.capture(engine, TALK)
         (page,) = await summarize(world, engine)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -15,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
+from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import Summary, SummaryRequest, SummarySource, open_summarizer
 from mcp_memory.summarizers.config import SummarizerConfig
 from tests.summarizers.conftest import BODY, GOOD, SOURCES, TITLE
@@ -24,12 +23,17 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """A summarizer whose command is this Python program."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A summarizer that asks this Python program, in place of an agent's."""
+    file = tmp_path / "bin" / "claude"
+    file.parent.mkdir()
+    monkeypatch.setenv("PATH", str(file.parent), prepend=os.pathsep)
 
     def run(program: str, *arguments: str, **options: Any):
-        words = (sys.executable, "-c", "import sys, os, json, time, subprocess\n" + program, *arguments)
-        config = SummarizerConfig(provider="command", command=words, **{"timeout_s": 30.0, **options})
+        head = f"#!{sys.executable}\nimport sys, os, json, time, subprocess\nsys.argv = ['claude', *{arguments!r}]\n"
+        file.write_text(head + program, encoding="utf-8")
+        file.chmod(0o755)
+        config = SummarizerConfig(provider="claude", **{"timeout_s": 30.0, **options})
         return open_summarizer(config, tmp_path / "spent.json")
 
     return run
@@ -42,31 +46,6 @@ def until(condition: Callable[[], bool]) -> None:
             return
         waiting.wait(0.02)
     raise AssertionError("it never came to be")
-
-
-def test_a_program_reads_json_and_writes_text(run, tmp_path, request_of_notes):
-    seen = tmp_path / "seen.json"
-    summary = run("open(sys.argv[1], 'w').write(sys.stdin.read()); print(sys.argv[2])", str(seen), GOOD).summarize(
-        request_of_notes
-    )
-    assert summary == Summary(TITLE, BODY, Path(sys.executable).name)
-    asked = json.loads(seen.read_text())
-    assert asked.keys() == {"instructions", "material", "budget_tokens"} and asked["budget_tokens"] == 60
-    assert all(source.text in asked["material"] and source.text not in asked["instructions"] for source in SOURCES)
-
-
-def test_it_sees_no_shell_no_keys_of_others_and_an_empty_folder(run, tmp_path, monkeypatch, request_of_notes):
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
-    monkeypatch.setenv("MCP_MEMORY_STATE", "/s")
-    monkeypatch.setenv("MY_KEY", "mine")
-    seen = tmp_path / "seen.json"
-    program = "json.dump([dict(os.environ), os.listdir('.'), os.getcwd(), sys.argv[2:]], open(sys.argv[1], 'w'))"
-    run(program, str(seen), "$HOME; rm *", "`x`", api_key_env="MY_KEY").summarize(request_of_notes)
-    environ, listed, folder, arguments = json.loads(seen.read_text())
-    assert environ["MY_KEY"] == "mine" and environ["PATH"] == os.environ["PATH"]
-    assert not {"AWS_SECRET_ACCESS_KEY", "MCP_MEMORY_STATE", "PYTHONPATH"} & environ.keys()
-    assert listed == [] and folder != str(Path.cwd()) and not Path(folder).exists()
-    assert arguments == ["$HOME; rm *", "`x`"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +87,7 @@ def test_a_program_need_not_read(run):
         [SummarySource("Pool", "The staging connection pool has 40 slots. " * 20_000), *SOURCES], 60
     )
     summarizer = run("os.close(0); print(sys.argv[1])", GOOD, prompt_tokens=200_000)
-    assert summarizer.summarize(request) == Summary(TITLE, BODY, Path(sys.executable).name)
+    assert summarizer.summarize(request) == Summary(TITLE, BODY, "claude")
 
 
 def test_a_long_prompt_and_a_long_answer_do_not_wait_for_each_other(run):
@@ -156,31 +135,11 @@ def test_a_program_that_goes_on_after_its_answer_is_ended(run, request_of_notes)
     assert summary.provisional and "did not answer within 2 s" in summary.problem
 
 
-def test_a_program_that_vanishes_is_told(tmp_path, request_of_notes):
-    program = tmp_path / "agent"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    config = SummarizerConfig(provider="command", command=(str(program),))
-    summarizer = open_summarizer(config, tmp_path / "spent.json")
-    program.unlink()
-    assert "agent cannot be run: No such file" in summarizer.summarize(request_of_notes).problem
-
-
-def test_a_relative_path_means_what_it_did_where_it_was_opened(tmp_path, monkeypatch, request_of_notes):
-    (tmp_path / "answer.txt").write_text(GOOD)
-    (tmp_path / "agent").write_text(f"#!/bin/sh\ncat '{tmp_path}/answer.txt'\n")
-    (tmp_path / "agent").chmod(0o755)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for word in ("./agent", "~/agent"):
-        config = SummarizerConfig(provider="command", command=(word,))
-        assert open_summarizer(config, tmp_path / "spent.json").summarize(request_of_notes).by == "agent"
-
-
-@pytest.mark.parametrize("command", [(), ("no-such-program-anywhere",), ("",), ("sh", "a\0b"), ("/etc/passwd",)])
-def test_what_can_never_work_is_refused_when_it_is_opened(tmp_path, command):
-    with pytest.raises(ConfigInvalid, match=r"summarizer\.command"):
-        open_summarizer(SummarizerConfig(provider="command", command=command), tmp_path / "spent.json")
+def test_a_program_that_is_not_there_is_told(run, tmp_path, request_of_notes):
+    summarizer = run("print(sys.argv[1])", GOOD)
+    (tmp_path / "bin" / "claude").unlink()
+    os.environ["PATH"] = str(tmp_path / "bin")
+    assert "claude cannot be run: No such file" in summarizer.summarize(request_of_notes).problem
 
 
 def test_nothing_is_left_behind(run, request_of_notes, tmp_path, monkeypatch):

@@ -22,8 +22,8 @@ def test_the_default_needs_nothing(tmp_path: Path, request_of_notes):
 
 
 def test_the_names_are_known_and_others_are_not(tmp_path: Path):
-    assert SUMMARIZERS.names() == ["claude", "codex", "command", "extractive", "gemini", "openai"]
-    with pytest.raises(ConfigInvalid, match=r"'magic'.*claude, codex, command, extractive, gemini, openai"):
+    assert SUMMARIZERS.names() == ["claude", "codex", "extractive", "gemini", "openai"]
+    with pytest.raises(ConfigInvalid, match=r"'magic'.*claude, codex, extractive, gemini, openai"):
         open_summarizer(SummarizerConfig(provider="magic"), tmp_path / "spent.json")
 
 
