@@ -39,6 +39,20 @@ class VaultStatus:
 
 
 @dataclass(frozen=True)
+class Statement:
+    """A preference, decision, fact, lesson or promise in a conversation. `score`: its certainty, from 0 to 1.
+    `is_outright`: in a captured session it would be stored without a review."""
+
+    content: str
+    title: str
+    kind: str
+    score: float
+    is_outright: bool
+    said_at: datetime | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True)
 class CompactionResult:
     """The outcome of a compaction. `done` has a line for each job, `left` the remaining jobs with the reason. `waiting`
     is the number of fresh notes. To undo it: `mcp-memory undo RUN`. `note`: the reason why notes wait for a
@@ -132,3 +146,8 @@ def vault_status(payload: Payload) -> VaultStatus:
 def _left_out(payload: Payload) -> FilteredOut:
     values: dict[str, Any] = {**payload, "filters": tuple(payload["filters"])}
     return FilteredOut(**values)
+
+
+def statement(facts: Payload, session: str | None) -> Statement:
+    at = facts["at"] and datetime.fromisoformat(facts["at"])
+    return Statement(facts["text"], facts["title"], facts["kind"], facts["score"], facts["at_once"], at, session)

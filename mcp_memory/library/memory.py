@@ -2,16 +2,18 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.own_format import write_plain
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import EngineSession, compaction_s
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.library import answers
-from mcp_memory.library.answers import CompactionResult, TopicSummary, VaultStatus
+from mcp_memory.library.answers import CompactionResult, Statement, TopicSummary, VaultStatus
 from mcp_memory.library.whole_notes import WholeNotes
 from mcp_memory.library.wiki import Wiki
 from mcp_memory.models import Receipt, SearchResult
@@ -28,7 +30,9 @@ POLL_S = 0.1
 NAME = "library"
 """The library's client name at the daemon, and the default `source` of a note."""
 
-_PERSONS_OWN = frozenset({"append", "claims", "claim_problems", "compact", "export", "import", "review", "update"})
+_PERSONS_OWN = frozenset(
+    {"append", "claims", "claim_problems", "compact", "export", "extract", "import", "review", "update"}
+)
 """Requests that a daemon refuses to agents, in whole or in part; your program asks under your name."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})
@@ -99,19 +103,31 @@ class Memory(WholeNotes):
         Raises InvalidInput that names the message."""
         return chunk_conversation(read_turns(messages, LocalTimezone(), session))
 
+    def extract_statements(
+        self, messages: Iterable[Message], *, session: str | None = None, project: str | None = None
+    ) -> list[Statement]:
+        """Return what a person states, decides or agrees to in chat messages, as `extract` takes them, and the lessons
+        of failed calls; nothing is stored. Raises InvalidInput that names the message."""
+        plain = list(_transcript(messages, session))
+        found = self._ask(
+            "extract", file=NAME, session=session or NAME, project=project, messages=write_plain(plain), dry_run=True
+        )["found"]
+        return [answers.statement(facts, session) for facts in found]
+
     def add(
         self,
-        chunk: ConversationChunk,
+        item: ConversationChunk | Statement,
         *,
         tags: Sequence[str] = (),
         project: str | None = None,
         source: str | None = NAME,
     ) -> Receipt:
-        """Store such a chunk as a note of kind `note`, dated by its first turn. A chunk is never stored twice, even if
-        its note was forgotten. Raises Refused for a chunk that seems to contain a secret."""
+        """Store such a chunk, as a note of kind `note` dated by its first turn, or a statement, as a note of its kind.
+        It is never stored twice, even if its note was forgotten. Raises Refused if it seems to contain a secret."""
+        kind, created = (item.kind, item.said_at) if isinstance(item, Statement) else ("note", item.began)
         return self.append(
-            chunk.content, title=chunk.title, tags=tags, project=project, session=chunk.session, source=source,
-            created=chunk.began, once=True,
+            item.content, kind=kind, title=item.title, tags=tags, project=project, session=item.session, source=source,
+            created=created, once=True,
         )  # fmt: skip
 
     def append(
@@ -255,6 +271,13 @@ class Memory(WholeNotes):
         deadline_s = compaction_s(self._settings) if operation == "compact" else CALL_S
         values = {name: _json_value(value) for name, value in arguments.items()}
         return self._session.ask(operation, values, client=client, deadline_s=deadline_s)
+
+
+def _transcript(messages: Iterable[Message], session: str | None) -> Iterator[TranscriptMessage]:
+    for number, message in enumerate(messages):
+        role = Role.ASSISTANT if message.get("role") in {"assistant", "model"} else Role.USER
+        for turn in read_turns([message], LocalTimezone(), session):
+            yield TranscriptMessage(role, turn, number)
 
 
 def _json_value(value: object) -> object:

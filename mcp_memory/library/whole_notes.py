@@ -119,6 +119,11 @@ class WholeNotes(ABC):
                 left[note.path] = error.message
         return DeletedNotes(deleted, left)
 
+    def drop(self, file: str | Path) -> DeletedNotes:
+        """Write all notes to a new JSONL file, then delete each as `delete_all` does; `load` brings them back."""
+        self.dump(file)
+        return self.delete_all(confirm=True)
+
     def dump(self, file: str | Path) -> int:
         """Write all notes that aren't forgotten to a new JSONL file, as `mcp-memory export` does. Return their
         number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +67,48 @@ def test_an_example_prints_its_tree(example: str, printed: list[str], place: Pla
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert all(line in done.stdout for line in printed), done.stdout
+
+
+GUIDE = CHECKOUT / "mcp_memory/guide/library.md"
+CHAT = [
+    {"role": "user", "content": "We decided to drop RabbitMQ and use Postgres queues."},
+    {"role": "assistant", "content": "Fine, I'll remove the broker."},
+]
+
+
+def test_each_verb_of_the_table_for_those_who_come_from_memos(vault: Path, tmp_path: Path) -> None:
+    rows = [line.split("|") for line in GUIDE.read_text().partition("MemOS")[2].splitlines() if line.count("|") == 3]
+    promised = {verb for row in rows for verb in re.findall(r"`(\w+)", row[2])}
+    used: set[str] = set()
+
+    class Recorded(Memory):
+        def __getattribute__(self, name: str) -> object:
+            used.add(name)
+            return super().__getattribute__(name)
+
+    with Recorded.open(vault, embedder__provider="none") as memory:
+        (chunk,), (statement,) = memory.extract(CHAT), memory.extract_statements(CHAT, session="chat-1")
+        assert (statement.kind, statement.session) == ("decision", "chat-1")
+        kept, decided = memory.add(chunk), memory.add(statement)
+        assert memory.add(statement).id == decided.id
+        note = memory.append("The queue lives in Postgres 16.", kind="fact")
+        memory.update(note.id, "The queue lives in Postgres 17.")
+        assert memory.get(note.id).text == "The queue lives in Postgres 17."
+        assert memory.find("which Postgres has the queue", top_k=1)[0].id in {note.id, decided.id}
+        assert memory.search("queue").hits
+        assert memory.compact().run
+        assert isinstance(memory.tree(), list)
+        assert isinstance(memory.tree_index(), str)
+        everything = {one.id: one.text for one in memory.get_all()}
+        assert everything.keys() == {kept.id, decided.id, note.id}
+        memory.dump(tmp_path / "all.jsonl")
+        memory.delete(note.id)
+        memory.delete_all(confirm=True)
+        assert not memory.get_all()
+        memory.load(tmp_path / "all.jsonl")
+        assert len(memory.drop(tmp_path / "dropped.jsonl").deleted) == 3
+        assert not memory.get_all()
+        assert memory.load(tmp_path / "dropped.jsonl") == {"restored": 3}
+        assert {one.id: one.text for one in memory.get_all()} == everything
+    assert len(promised) >= 15
+    assert promised <= used, promised - used
