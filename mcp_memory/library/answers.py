@@ -39,7 +39,7 @@ class VaultStatus:
 
 
 @dataclass(frozen=True)
-class Statement:
+class ExtractedStatement:
     """A preference, decision, fact, lesson or promise in a conversation. `score`: its certainty, from 0 to 1.
     `is_outright`: in a captured session it would be stored without a review."""
 
@@ -148,6 +148,8 @@ def _left_out(payload: Payload) -> FilteredOut:
     return FilteredOut(**values)
 
 
-def statement(facts: Payload, session: str | None) -> Statement:
+def statement(facts: Payload, session: str | None) -> ExtractedStatement:
     at = facts["at"] and datetime.fromisoformat(facts["at"])
-    return Statement(facts["text"], facts["title"], facts["kind"], facts["score"], facts["at_once"], at, session)
+    return ExtractedStatement(
+        facts["text"], facts["title"], facts["kind"], facts["score"], facts["at_once"], at, session
+    )

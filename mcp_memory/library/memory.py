@@ -13,7 +13,7 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import EngineSession, compaction_s
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.library import answers
-from mcp_memory.library.answers import CompactionResult, Statement, TopicSummary, VaultStatus
+from mcp_memory.library.answers import CompactionResult, ExtractedStatement, TopicSummary, VaultStatus
 from mcp_memory.library.whole_notes import WholeNotes
 from mcp_memory.library.wiki import Wiki
 from mcp_memory.models import Receipt, SearchResult
@@ -105,7 +105,7 @@ class Memory(WholeNotes):
 
     def extract_statements(
         self, messages: Iterable[Message], *, session: str | None = None, project: str | None = None
-    ) -> list[Statement]:
+    ) -> list[ExtractedStatement]:
         """Return what a person states, decides or agrees to in chat messages, as `extract` takes them, and the lessons
         of failed calls; nothing is stored. Raises InvalidInput that names the message."""
         plain = list(_transcript(messages, session))
@@ -116,7 +116,7 @@ class Memory(WholeNotes):
 
     def add(
         self,
-        item: ConversationChunk | Statement,
+        item: ConversationChunk | ExtractedStatement,
         *,
         tags: Sequence[str] = (),
         project: str | None = None,
@@ -124,7 +124,7 @@ class Memory(WholeNotes):
     ) -> Receipt:
         """Store such a chunk, as a note of kind `note` dated by its first turn, or a statement, as a note of its kind.
         It is never stored twice, even if its note was forgotten. Raises Refused if it seems to contain a secret."""
-        kind, created = (item.kind, item.said_at) if isinstance(item, Statement) else ("note", item.began)
+        kind, created = (item.kind, item.said_at) if isinstance(item, ExtractedStatement) else ("note", item.began)
         return self.append(
             item.content, kind=kind, title=item.title, tags=tags, project=project, session=item.session, source=source,
             created=created, once=True,
