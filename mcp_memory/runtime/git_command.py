@@ -1,16 +1,14 @@
 """Run git with a deadline, without prompts, network access or hooks."""
 
 import os
-import signal
 import subprocess
-import threading
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from mcp_memory.errors import GitTooSlow, GitUnavailable
+from mcp_memory.runtime.process_deadline import ProcessDeadline
 
 _PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME")
 """Enough to find your configuration. Not `GIT_*`: the caller's may name another repository."""
@@ -38,9 +36,6 @@ _SETTINGS = (
     "i18n.commitEncoding=UTF-8",
     "i18n.logOutputEncoding=UTF-8",
 )
-
-ENDING_S = 2.0
-"""The seconds that git has after SIGTERM to remove its lock files."""
 
 
 @dataclass(frozen=True)
@@ -73,47 +68,21 @@ class Git:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 umask=self.umask,
-                start_new_session=True,  # a group of its own, so that `_end` reaches git's children
+                start_new_session=True,  # a group of its own, so that the deadline reaches git's children
             )
         except OSError as error:
             raise GitUnavailable(
                 f"git cannot be run: {error.strerror}", hint="install git and put it on the PATH"
             ) from error
-        watch = _Deadline(process, max(0.1, self.latest - monotonic()))
-        watch.start()
-        try:
+        with ProcessDeadline(process, max(0.1, self.latest - monotonic())) as deadline:
             out, err = process.communicate(stdin)  # a wait without a timeout ends at once, instead of polling
-        finally:
-            watch.ended.set()
-        if watch.is_over.is_set():
+        if deadline.is_over:
             raise GitTooSlow(
                 f"git {arguments[0]} did not end in time", hint=f"run it by hand in {self.folder}: git status"
             )
         if process.returncode not in accepted:
             raise _refusal(arguments[0], self.folder, err.decode("utf-8", "replace"))
         return out
-
-
-class _Deadline(threading.Thread):
-    """Ends git and its children after `seconds`; SIGTERM first, because a killed git leaves its lock files behind."""
-
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        super().__init__(name="git deadline", daemon=True)
-        self._process = process
-        self._seconds = seconds
-        self.ended = threading.Event()
-        self.is_over = threading.Event()
-
-    def run(self) -> None:
-        if self.ended.wait(self._seconds):
-            return
-        self.is_over.set()
-        for how in (signal.SIGTERM, signal.SIGKILL):
-            if self._process.returncode is None:  # else the number may be another process's
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._process.pid, how)
-            if self.ended.wait(ENDING_S):
-                return
 
 
 def _refusal(command: str, folder: Path, err: str) -> GitUnavailable:

@@ -541,7 +541,7 @@ def test_a_git_that_hangs_is_ended(repo: Repo, tmp_path: Path, monkeypatch: pyte
     slow.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\ntrap '' TERM\nsleep 60\nsleep 60\n")
     slow.chmod(slow.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setattr("mcp_memory.runtime.git_command.ENDING_S", 0.2)
+    monkeypatch.setattr("mcp_memory.runtime.process_deadline.ENDING_S", 0.2)
     with pytest.raises(GitUnavailable, match="did not end in time"):
         commit_files(find_repository(repo.vault, 0.5), ["note.md"], lambda changes: [CommitPart("x", changes)])
     with pytest.raises(ProcessLookupError):

@@ -3,10 +3,8 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +21,7 @@ from mcp_memory.integrations.clients.openclaw import OpenClawPlugin
 from mcp_memory.integrations.clients.opencode import OpenCodePlugin
 from mcp_memory.integrations.config_entries import HookEntries, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.runtime.process_deadline import ProcessDeadline
 
 ANSWER_S = 20.0
 
@@ -159,33 +158,20 @@ def _ask_codex(program: str, requests: str, environ: Mapping[str, str], *, numbe
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-            errors="replace",
             env=environ,
-            start_new_session=True,
+            start_new_session=True,  # `codex` is a script around a program
         ) as process,
+        ProcessDeadline(process, ANSWER_S),
     ):
-        deadline = threading.Timer(ANSWER_S, _end, [process])
-        deadline.start()
-        try:
-            assert process.stdin and process.stdout
-            process.stdin.write(requests)
-            process.stdin.flush()
-            for line in process.stdout:
-                with suppress(ValueError, AttributeError):  # not a JSON object
-                    message = json.loads(line)
-                    if message.get("id") == number:
-                        return message.get("result") or {}
-        finally:
-            deadline.cancel()
-            _end(process)
+        assert process.stdin and process.stdout
+        process.stdin.write(requests.encode())
+        process.stdin.flush()
+        for line in process.stdout:
+            with suppress(ValueError, AttributeError):  # not a JSON object
+                message = json.loads(line)
+                if message.get("id") == number:
+                    return message.get("result") or {}
     return {}
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """Kill the process with everything that it has started, because `codex` is a script around a program."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _client_name(event: str) -> str:
