@@ -181,7 +181,7 @@ def _means_nothing(value: Any, *, is_free: bool) -> bool:
     return not value.strip() or (not is_free and value.strip().lower() in ABSENT)
 
 
-def _of_type(kind: type[Any], value: Any) -> Any:
+def _of_type(kind: type[Any] | tuple[type[Any], ...], value: Any) -> Any:
     return value if isinstance(value, kind) else None
 
 
@@ -230,6 +230,7 @@ def _listed(text: str) -> list[str] | None:
 _READERS: Mapping[Any, tuple[str, Callable[[Any], Any]]] = {
     str: ("a string", partial(_of_type, str)),
     int: ("a whole number", _whole_number),
+    float: ("a number", partial(_of_type, (int, float))),
     bool: ("true or false", _truth),
     Mode: (f"one of {', '.join(get_args(Mode))}", _mode),
     Sequence[str]: ("a list of strings", _texts),

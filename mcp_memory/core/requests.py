@@ -48,7 +48,8 @@ class SearchRequest:
 
 @dataclass(frozen=True)
 class RecallRequest:
-    """Text within a token budget: notes by id or path, what fits a question, or what a session starts with."""
+    """Text within a token budget: notes by id or path, what fits a question, or what a session starts with. `explain`:
+    also what became of the budget."""
 
     query: Annotated[str | None, "A question."] = None
     _: KW_ONLY
@@ -62,6 +63,7 @@ class RecallRequest:
     budget_tokens: Annotated[
         int | None, "100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start."
     ] = None
+    explain: bool = False
 
 
 @dataclass(frozen=True)
@@ -274,8 +276,9 @@ class TranscriptRequest:
 class BriefRequest(TranscriptRequest):
     """The text for a session's start, or for its `prompt`, within `within_ms`. `subagent`: the session belongs to a
     sub-agent, and the prompt is its task. `withdrawn`: add which notes shown earlier no longer apply. `due`: only the
-    commitments that are due. `left_off`: at a start, add where the project's last session left off. `for_person`: at a
-    start, return what was stored without review apart, for the client's message to the person."""
+    commitments that are due. `ask_below`: name notes that are less likely to help, to ask the person about. `left_off`:
+    at a start, add where the project's last session left off. `for_person`: at a start, return what was stored without
+    review apart, for the client's message to the person."""
 
     prompt: str | None = None
     project: str | None = None
@@ -284,6 +287,7 @@ class BriefRequest(TranscriptRequest):
     subagent: bool = False
     withdrawn: bool = True
     due: bool = False
+    ask_below: float = 0.0
     left_off: bool = False
     for_person: bool = False
 

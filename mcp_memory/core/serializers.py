@@ -51,7 +51,7 @@ def recall_payload(recalled: RecalledText) -> Payload:
     lines = dict[str, list[int]]()
     for path, number in sorted(recalled.lines):
         lines.setdefault(path, []).append(number)
-    return {"text": recalled.text, "lines": lines}
+    return {"text": recalled.text, "lines": lines, "explained": recalled.explained}
 
 
 def _hit_payload(hit: Hit) -> Payload:

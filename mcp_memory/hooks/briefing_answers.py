@@ -51,7 +51,7 @@ async def answer_prompt(call: HookCall) -> bytes:
         call.facts["started"] = True
         wanted["within_ms"] = max(1, call.within_ms - int((monotonic() - began) * 1000))
     wanted |= {"session": session, "prompt": prompt, "lasting": call.client not in FORGETFUL}
-    wanted["withdrawn"] = "withdrawn" not in call.config.off
+    wanted |= {"withdrawn": "withdrawn" not in call.config.off, "ask_below": call.config.ask_below}
     try:
         briefings.append(await call.perform("brief", wanted))
     except DeadlineExceeded:

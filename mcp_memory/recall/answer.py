@@ -1,23 +1,26 @@
-"""Answer a recall within a token budget: a session's start, whole notes, or the passages that fit a question."""
+"""Answer a recall within a token budget: a session's start, whole notes, or the passages that fit a question. This
+module is over 300 lines because these share the parts of one class."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import compress
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, Passage
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
-from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, render, with_notice
+from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, fit_kinds, render, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import PromptBars, for_question, likely_and_unsure, told_once, with_foreign
+from mcp_memory.recall.excerpts import excerpt_of
 from mcp_memory.recall.moments.follow_ups import with_answer
 from mcp_memory.recall.moments.shown_notes import odds_of
 from mcp_memory.recall.note_reader import NoteReader
 from mcp_memory.recall.remarks.note_remarks import remarks_on
 from mcp_memory.recall.reminders import commitments, due_line
-from mcp_memory.recall.session_start import SessionStart, memory_over_budget
+from mcp_memory.recall.session_start import NO_BUDGETS, SessionStart, memory_over_budget
 from mcp_memory.recall.topic_page import SubjectPages, TopicPage, TopicPages, choose_with_page
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import asks_for_commitments
@@ -60,6 +63,7 @@ class RecalledText:
     chunks: Sequence[RankedChunk] = ()  # the passages with their scores
     unsure: tuple[Passage, ...] = ()  # passages that perhaps help with a prompt
     wanted: bool = False  # whether a prompt probably wants memory that has nothing for it
+    explained: Sequence[str] = ()  # lines on what became of the budget
 
     @property
     def text(self) -> str:
@@ -106,12 +110,13 @@ class RecallAnswerer:
         remarks: Sequence[str] = (),
         known: Callable[[Passage], bool] | None = None,
         answered: str = "",
+        ask_below: float = 0.0,
     ) -> RecalledText:
         """Return the passages that search finds: whole entries, best first, neighbors joined. A question about a topic
         as a whole gets the topic's page first, in place of the page's notes. A question that asks only for commitments
         gets them by due date. A `phase` with a minimum confidence or relevance is for whole prompts, which may need no
         memory. Passages that the reader has (`known`) are skipped, and then all pages. `answered`: the answer before a
-        prompt."""
+        prompt. `ask_below`: as in `likely_and_unsure`."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
         if not is_prompt and asks_for_commitments(query):
@@ -122,7 +127,7 @@ class RecallAnswerer:
         pointed: list[RankedChunk] = []
         if is_prompt:
             ranked, fit = await self._fit_for_prompt(query, answered, filters, most, phase, known)
-            chosen, pointed = likely_and_unsure(ranked, fit, known)
+            chosen, pointed = likely_and_unsure(ranked, fit, known, ask_below)
         else:
             ranked = await self.searcher.rank(query, filters=filters, limit=most)
             chosen = for_question(ranked.passages, phase, is_weak=self.searcher.is_weak(ranked))
@@ -136,6 +141,7 @@ class RecallAnswerer:
         if is_prompt and not chosen:
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, ranked.confidence, pointed, unsure)
         relevant = await self._now(chosen, filters, query)
+        relevant = list(compress(relevant, fit_kinds(map(excerpt_of, relevant), phase.kind_budgets)))
         note = await self.searcher.remark(ranked, filters)
         notices += [f"{NOTE}{note}."] if note else []
         frame = self._frame("memory", budget_tokens, notices)
@@ -231,13 +237,18 @@ class RecallAnswerer:
         return await in_thread(self.reader.text, path, entry, deadline_s=READ_DEADLINE_S, what="reading the note")
 
     async def start(
-        self, filters: Filters, budget_tokens: int, uses: Mapping[NoteId, NoteUse], usual_tokens: int | None = None
+        self,
+        filters: Filters,
+        budget_tokens: int,
+        uses: Mapping[NoteId, NoteUse],
+        usual_tokens: int | None = None,
+        kind_budgets: Mapping[str, int] = NO_BUDGETS,
     ) -> RecalledText:
         """Return the notes that every session should know: see `SessionStart`. With `usual_tokens`, the start that a
         session gets unasked."""
         frame = await in_thread(self._start_frame, budget_tokens, deadline_s=READ_DEADLINE_S, what="reading")
         usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
-        given, read = (frame.room(budget_tokens), uses, usual), self._session_start(filters).text
+        given, read = (frame.room(budget_tokens), uses, usual, kind_budgets), self._session_start(filters).text
         return RecalledText(frame, await in_thread(read, *given, deadline_s=READ_DEADLINE_S, what="reading notes"))
 
     async def orders(self, filters: Filters, budget_tokens: int) -> RecalledText:

@@ -154,7 +154,7 @@ class Briefer:
 
     async def prompt(
         self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True,
-        subagent: bool = False, withdrawn: bool = True,
+        subagent: bool = False, withdrawn: bool = True, ask_below: float = 0.0,
     ) -> Briefing:  # fmt: skip
         """Return the passages that fit the prompt and are new to the session; none if the prompt probably needs no
         memory. `lasting`: the text stays in the session's context, so it isn't shown again. `subagent`: the prompt is
@@ -172,7 +172,7 @@ class Briefer:
             stale = self.freshness.describe_lag()
             asked = None if subagent else question_about_due(prompt)
             due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD, asked)
-            wanted = self.filters(kinds=phase.kinds, project=project, question=prompt)
+            wanted = self.filters(kinds=[*phase.kinds], project=project, question=prompt)
             wanted = replace(wanted, private=self.config.private_marks)
             recalled = await self.answerer.question(
                 prompt,
@@ -182,10 +182,11 @@ class Briefer:
                 [stale] if stale else [],
                 lambda passage: passage.note.path in ordered_paths or is_known(passage),
                 self.own_words.answer_of(session),
+                ask_below,
             )
             if recalled.wanted and may_be_kept and not subagent:
                 self.log.uses.unanswered.add(may_be_kept, wanted.project)
-            recalled = await self._with_pointers(session, recalled, phase.budget_tokens)
+            recalled = await self._with_pointers(session, recalled, phase.budget_tokens, to_ask=ask_below > 0)
             room = recalled.frame.room(phase.budget_tokens)
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             shown = (*recalled.passages, *recalled.unsure)
@@ -264,7 +265,9 @@ class Briefer:
             await _look(self.seen.add, session, marks, what="noting what was shown")
         return recalled, [note for one in heard for note in one.notes]
 
-    async def _with_pointers(self, session: str, recalled: RecalledText, budget_tokens: int) -> RecalledText:
+    async def _with_pointers(
+        self, session: str, recalled: RecalledText, budget_tokens: int, *, to_ask: bool
+    ) -> RecalledText:
         """Add a line that points to the unsure passages, without those that the session was pointed to before; as
         `unsure` keep only those that the line names."""
         if not recalled.unsure:
@@ -272,7 +275,7 @@ class Briefer:
         seen = await _look(self.seen.seen_by, session, what="reading what was shown")
         new = tuple(passage for passage in recalled.unsure if pointer_mark(passage) not in seen)[:MOST_POINTERS]
         room = recalled.frame.room(budget_tokens)
-        assembly = with_notice(recalled.assembly, pointer_line(new), room) if new else recalled.assembly
+        assembly = with_notice(recalled.assembly, pointer_line(new, to_ask=to_ask), room) if new else recalled.assembly
         return replace(recalled, assembly=assembly, unsure=new if assembly is not recalled.assembly else ())
 
     async def _orders(self, project: str | None) -> RecalledText:

@@ -23,14 +23,21 @@ class PhaseConfig:
     """The table `[recall.phases.<name>]`: what an agent needs in one phase of its work."""
 
     budget_tokens: int = 2000
-    kinds: tuple[str, ...] = ()
-    """Empty = all kinds."""
+    kinds: tuple[str, ...] | Mapping[str, int] = ()
+    """Empty = all kinds. A table gives each kind its own budget in tokens; 0 = up to that of the phase."""
     least_confidence: float = 0.0
     """0 to 1: below this confidence, the answer is that nothing relevant is stored."""
     least_relevance: float = 0.0
     """0 to 1: passages that are less likely to help are skipped."""
     least_share: float = QUESTION_SHARE
     """0 to 1: passages below this share of the best score, or of the best relevance for a prompt, are skipped."""
+
+    @property
+    def kind_budgets(self) -> Mapping[str, int]:
+        """The budgets of the kinds that have their own."""
+        if not isinstance(self.kinds, Mapping):
+            return {}
+        return {kind: tokens for kind, tokens in self.kinds.items() if tokens}
 
 
 SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
@@ -47,6 +54,7 @@ SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
     "build": PhaseConfig(2000, ("workflow", "preference", "decision", "reference", "skill", "note")),
     "debug": PhaseConfig(2000, ("fix", "lesson", "fact", "reference", "note", "log")),
     "review": PhaseConfig(2000, ("preference", "decision", "lesson", "workflow", "note")),
+    "documenter": PhaseConfig(3000, ("decision", "workflow", "fact", "reference", "lesson", "skill", "note")),
 }
 
 OWN_PHASES = frozenset({"start", "prompt", "subagent"})

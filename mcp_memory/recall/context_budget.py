@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
+from math import inf
 
 from mcp_memory.models import NotePath, Passage
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, merge
@@ -51,6 +52,8 @@ class BudgetedText:
 
     excerpts: tuple[Excerpt, ...]
     notices: tuple[str, ...] = ()
+    candidates: tuple[Excerpt, ...] = ()
+    """All excerpts that a session's start had to choose from."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,16 @@ def varied(passages: Iterable[Passage]) -> Iterator[Passage]:
             earlier.append(words)
             yield passage
     yield from copies
+
+
+def fit_kinds(excerpts: Iterable[Excerpt], budgets: Mapping[str, int]) -> Iterator[bool]:
+    """Yield for each excerpt whether it fits the rest of its kind's budget, in tokens. Other kinds aren't limited."""
+    used = Counter[str]()
+    for excerpt in excerpts:
+        kind, chars = excerpt.note.kind, length([excerpt])
+        fits = used[kind] + chars <= budgets.get(kind, inf) * CHARS_PER_TOKEN
+        used[kind] += chars if fits else 0
+        yield fits
 
 
 def continued(passages: Iterable[Passage]) -> Iterator[Passage]:

@@ -94,11 +94,13 @@ def told_once(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
 
 
 def likely_and_unsure(
-    ranked: RankedList, fit: Sequence[RankedChunk], known: Callable[[Passage], bool] | None
+    ranked: RankedList, fit: Sequence[RankedChunk], known: Callable[[Passage], bool] | None, ask_below: float = 0.0
 ) -> tuple[list[RankedChunk], list[RankedChunk]]:
     """Split the passages that fit a prompt into those to show, and those of other notes that a line may point to, none
-    of which the reader has (`known`)."""
-    least = LIKELY if ranked.signs.wanting is not None else 0.0  # without vectors, relevance is only an order
+    of which the reader has (`known`). Passages under `ask_below` aren't shown, either."""
+    least = (
+        max(LIKELY, ask_below) if ranked.signs.wanting is not None else 0.0
+    )  # without vectors, relevance is only an order
     likely = [chunk for chunk in fit if chunk.relevance >= least]
     shown = {chunk.passage.shown_id for chunk in likely}
     unsure = [one for one in fit if one.passage.shown_id not in shown and not (known and known(one.passage))]

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import compress, islice
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, PrivateMarks
-from mcp_memory.recall.context_budget import BudgetedText, fit, length, size
+from mcp_memory.recall.context_budget import BudgetedText, fit, fit_kinds, length, size
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.excerpts import Excerpt, latest_entries, note_excerpts, without_private_lines
 from mcp_memory.recall.moments.lasting_statements import LASTING, LastingStatement, choose_statements, told_in
@@ -30,6 +30,8 @@ LINES_UNASKED, LINES_ASKED = 12, 30
 
 MOST_OF_KINDS, MOST_LATEST, MOST_READ = 100, 5, 1000
 
+NO_BUDGETS: Mapping[str, int] = {}
+
 BEGINNING_CHARS = 600
 """The most characters of a log entry or note that isn't shown as a line."""
 
@@ -47,10 +49,17 @@ class SessionStart:
     wanted: Filters
     current: CurrentValues
 
-    def text(self, room_chars: int, uses: Mapping[NoteId, NoteUse], usual_chars: int | None = None) -> BudgetedText:
+    def text(
+        self,
+        room_chars: int,
+        uses: Mapping[NoteId, NoteUse],
+        usual_chars: int | None = None,
+        kind_budgets: Mapping[str, int] = NO_BUDGETS,
+    ) -> BudgetedText:
         """Return standing orders and MEMORY.md, and a line for each other note that every session should know. With
         `usual_chars`, the lines get the rest of these, or a share of them. Without it, an agent asks for the start: it
-        gets more lines, and the beginnings of other preferences, of the latest logs and of the latest notes."""
+        gets more lines, and the beginnings of other preferences, of the latest logs and of the latest notes, each kind
+        within its budget of `kind_budgets`."""
         is_asked = usual_chars is None
         usual = room_chars if usual_chars is None else usual_chars
         curated, most = self._curated(), int(OTHERS_SHARE * usual)
@@ -58,12 +67,14 @@ class SessionStart:
         now = self.wanted.now or datetime.now(UTC)
         chosen = filter(None, map(self._line, choose_statements(self._lasting(), uses, told_in(known), now)))
         lines = list(islice(chosen, LINES_ASKED if is_asked else LINES_UNASKED))
-        recent = list(self._recent([*known, *lines])) if is_asked else []
+        latest = list(self._recent([*known, *lines])) if is_asked else []
+        recent = list(compress(latest, fit_kinds(latest, kind_budgets)))
         text = fit(curated, room_chars - min(most, length(lines) + length(recent)))
         left = min(max(usual - size(text), most), room_chars - size(text))
         lines = _fitting(lines, left - min(length(recent), left // 2))
-        latest = fit(recent, left - length(lines), 0)
-        return BudgetedText((*text.excerpts, *lines, *latest.excerpts), (*text.notices, *latest.notices))
+        rest = fit(recent, left - length(lines), 0)
+        shown = (*text.excerpts, *lines, *rest.excerpts)
+        return BudgetedText(shown, (*text.notices, *rest.notices), (*curated, *latest))
 
     def orders(self, room_chars: int) -> BudgetedText:
         """Return the standing orders that fit; the others are named."""

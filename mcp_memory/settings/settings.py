@@ -48,6 +48,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "capture.keep_bytes": (1_000_000, inf),
     "hooks.session_start_ms": (100, 10_000),
     "hooks.prompt_ms": (100, 10_000),
+    "hooks.ask_below": (0, 1),
     "watch.active_sweep_s": (1, inf),
 }
 """Key → minimum and maximum."""
@@ -150,6 +151,8 @@ class HooksConfig:
     enabled: bool = True
     session_start_ms: int = SESSION_START_MS
     prompt_ms: int = PROMPT_MS
+    ask_below: float = 0.0
+    """The likelihood below which a prompt gets a line to ask the person by, instead of the note; 0 = never."""
     off: tuple[str, ...] = ()
     """The parts, of `HOOK_PARTS`, that hooks leave out."""
 

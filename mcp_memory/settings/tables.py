@@ -48,7 +48,8 @@ def _convert(value: Any, hint: Any, key: str, origin: Origin) -> Any:
     if is_dataclass(hint):
         return build_dataclass(cast("type[Any]", hint), _table(value, key, origin), f"{key}.", origin)
     if kind in (Union, types.UnionType):
-        return _convert(value, next(a for a in args if a is not type(None)), key, origin)
+        first, *others = (a for a in args if a is not type(None))
+        return _convert(value, others[0] if others and isinstance(value, dict) else first, key, origin)
     if kind is Literal:
         if value not in args:
             raise invalid_value(key, value, f"one of {', '.join(map(repr, args))}", origin)

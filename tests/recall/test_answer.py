@@ -8,7 +8,7 @@ import re
 import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound, PathRefused, Refused
-from mcp_memory.recall.config import PhaseConfig, RecallConfig
+from mcp_memory.recall.config import SHIPPED_PHASES, PhaseConfig, RecallConfig
 from mcp_memory.text.tokens import count_tokens
 from tests.support.world import NOON, World
 
@@ -309,3 +309,22 @@ async def test_phases_choose_kinds_and_budget(world: World) -> None:
         assert "preferred" not in answer
         assert "preferred" in await engine.recall("violet", phase="debug", kinds=["preference"])
         assert count_tokens(await engine.recall()) <= 200
+
+
+async def test_a_kind_with_its_own_budget_leaves_room_for_others_and_explain_says_so(world: World) -> None:
+    phases = {"ship": PhaseConfig(1000, {"decision": 100, "fact": 0}), **SHIPPED_PHASES}
+    async with world.engine(recall=RecallConfig(phases=phases)) as engine:
+        for number in range(8):
+            await engine.append(
+                f"We decided that barge {number} carries violet paint. " + "It floats. " * 10, kind="decision"
+            )
+        await engine.append("The violet paint is mixed at Bohus.", kind="fact")
+        await engine.append("Violet paint sells best in May.", kind="lesson")
+        for query in ("violet paint", None):
+            answer = await engine.ask("recall", query=query, phase="ship", explain=True)
+            total, decision, fact, *left_out = answer["explained"]
+            assert 1 <= answer["text"].count("We decided") <= 2 and "Bohus" in answer["text"]
+            assert re.fullmatch(r"  decision: [1-9]\d? of 100", decision) and re.fullmatch(r"  fact: \d+ of 1000", fact)
+            assert total == f"budget: {count_tokens(answer['text'])} of 1000 tokens"
+            assert len(left_out) == 8 - answer["text"].count("We decided") and "carries violet paint" in left_out[0]
+            assert "May" not in str(answer)

@@ -44,6 +44,21 @@ async def test_a_note_that_perhaps_helps_is_pointed_to_once(toy_world: World) ->
         assert not any(pointer in again for pointer in pointers)
 
 
+async def test_a_note_that_is_too_unlikely_is_named_to_ask_about(toy_world: World) -> None:
+    async with toy_world.engine() as engine:
+        await engine.append(PORT, kind="fact", title="The staging port")
+        for number in range(40):
+            await engine.append(f"Heron number {number} nests in alder {number}.", kind="fact")
+        await engine.settled()
+        for session, least in (("off", 0.0), ("sub", 1.0), ("on", 1.0)):
+            asked = {"subagent": True} if session == "sub" else {"ask_below": least}
+            said = (await engine.brief(session, QUESTION, **asked)).text
+            assert (PORT in said) is (session != "on")
+        (line,) = [line for line in said.splitlines() if "staging port" in line]
+        assert re.fullmatch(r'May apply; ask the person before memory_recall: [0-9A-Z]{6} "The staging port"', line)
+        assert (await engine.brief("on", QUESTION, ask_below=1.0)).text == "", "asked once"
+
+
 async def test_a_pointer_without_room_does_not_count_as_shown(toy_world: World) -> None:
     tight, wide = (
         RecallConfig(phases={"prompt": replace(SHIPPED_PHASES["prompt"], budget_tokens=tokens)}) for tokens in (35, 150)

@@ -202,10 +202,11 @@ log = { about = "the diary" }
 
 def test_ones_own_phase_is_added_to_the_shipped_ones(tmp_path: Path):
     text = "[recall.phases]\nship = { budget_tokens = 700, kinds = ['fix'] }\nplan = { budget_tokens = 500 }\n"
+    text += "debug.kinds = { fix = 200 }\n"
     phases = loaded(text, tmp_path).recall.phases
     assert phases.keys() == {*SHIPPED_PHASES, "ship"}
+    assert phases["debug"] == replace(SHIPPED_PHASES["debug"], kinds={"fix": 200})
     assert (phases["ship"].kinds, phases["plan"].budget_tokens) == (("fix",), 500)
-    assert phases["debug"] == SHIPPED_PHASES["debug"]
 
 
 def test_the_start_of_a_session_has_one_budget():

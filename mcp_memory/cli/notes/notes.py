@@ -68,10 +68,11 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
 @click.option("--id", "ids", multiple=True, help="A note or log entry in full; may be repeated.")
 @click.option("--path", help="A note in full, by path.")
 @click.option("--lines", help="With --path: only these lines, e.g. 10-20.")
-@click.option("--phase", help="The phase of work: start, prompt, plan, build, debug or review.")
+@click.option("--phase", help="start, prompt, subagent, plan, build, debug, review, documenter, or one of yours.")
 @note_options.kinds
 @_until
 @click.option("--budget", "budget_tokens", type=int, help="Return at most this many tokens of 4 characters.")
+@flag("--explain", help="Show what each kind took of the budget, and what had no room.")
 @_project
 @command_options
 def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
@@ -81,11 +82,12 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
     mcp-memory recall "how do we deploy"
     mcp-memory recall --path memory/2026-11-21.md --lines 1-20
     mcp-memory recall --until "3 weeks ago" "which port"
+    mcp-memory recall --phase documenter --explain
     """
     if wanted["ids"] or wanted["path"]:
         del wanted["project"]  # a note that you name is yours to read in any project
     answer = cli.ask("recall", query=" ".join(query) or None, **wanted)
-    cli.show(answer, recall_to_commands(answer["text"]).split("\n"))
+    cli.show(answer, [*recall_to_commands(answer["text"]).split("\n"), *answer["explained"]])
 
 
 @click.command(cls=TextCommand)

@@ -1,6 +1,7 @@
 """Answers recall requests."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mcp_memory.core.core import Core
@@ -10,9 +11,13 @@ from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Filters, is_channel
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
+from mcp_memory.recall.context_budget import length
+from mcp_memory.recall.excerpts import excerpt_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_query
 from mcp_memory.search.thresholds import UNSURE
+from mcp_memory.text.escape_invisible import in_line
+from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 
 MOST_NOTES = 100
 """The most notes of one recall by ids."""
@@ -42,6 +47,8 @@ async def recall(core: Core, request: RecallRequest) -> RecalledText:
     core.search.model.preload()
     plan = _plan(core.config.recall, request)
     recalled = await _recalled(core, request, plan)
+    if request.explain:
+        recalled = replace(recalled, explained=list(_explained(plan, recalled)))
     is_asked = request.query or request.ids or request.path
     shown = (excerpt.shown_id for excerpt in recalled.assembly.excerpts)
     core.recall.uses.add(shown, "told" if is_asked else "shown", question=request.query)
@@ -55,7 +62,7 @@ async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> Rec
     if request.kinds:
         filters = await with_known_kinds(core, filters)
     if plan.question is None:
-        return await _start(core, filters, plan.budget_tokens)
+        return await _start(core, filters, plan)
     lag = core.indexing.freshness.describe_lag()
     await core.search.model.wait_loaded()
     recalled = await core.recall.answerer.question(
@@ -74,11 +81,28 @@ def _is_unanswered(recalled: RecalledText) -> bool:
     return not recalled.assembly.excerpts or recalled.confidence < UNSURE
 
 
-async def _start(core: Core, filters: Filters, budget_tokens: int) -> RecalledText:
+def _explained(plan: RecallPlan, recalled: RecalledText) -> Iterator[str]:
+    """Yield what the text and each kind may take of the budget and take, and the notes without room."""
+    found, most = recalled.assembly, plan.budget_tokens
+    yield f"budget: {count_tokens(recalled.text)} of {most} tokens"
+    chars = Counter[str]()
+    for excerpt in found.excerpts:
+        chars[excerpt.note.kind] += length([excerpt])
+    for kind in dict.fromkeys([*plan.phase.kinds, *chars]):
+        yield f"  {kind}: {chars[kind] // CHARS_PER_TOKEN} of {plan.phase.kind_budgets.get(kind, most)}"
+    shown = {excerpt.shown_id for excerpt in found.excerpts}
+    for one in [*found.candidates, *(excerpt_of(chunk.passage) for chunk in recalled.chunks)]:
+        if one.shown_id not in shown:
+            shown.add(one.shown_id)
+            yield in_line(f"left out: {one.short_id or one.path} {one.note.title}")
+
+
+async def _start(core: Core, filters: Filters, plan: RecallPlan) -> RecalledText:
     """Return the text for a session's start; if it has no notes, with the reason."""
     lag = core.indexing.freshness.describe_lag()
     uses = await in_thread(core.recall.uses.read, filters.project, what="reading uses")
-    recalled = await core.recall.answerer.start(filters, budget_tokens, uses)
+    budgets = plan.phase.kind_budgets
+    recalled = await core.recall.answerer.start(filters, plan.budget_tokens, uses, kind_budgets=budgets)
     frame, assembly = recalled.frame, recalled.assembly
     if assembly.excerpts or assembly.notices:
         return recalled
@@ -130,7 +154,7 @@ def _plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
     question = checked_query(query) if query is not None and (query.strip() or not request.phase) else None
     if request.until and question is None:
         raise InvalidInput("`until` needs a query", hint="ask for what you want to know as of that date")
-    kinds = request.kinds or phase.kinds or None
+    kinds = request.kinds or [*phase.kinds] or None
     return RecallPlan(budget, (), question, kinds, phase)
 
 

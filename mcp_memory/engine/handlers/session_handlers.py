@@ -61,6 +61,7 @@ async def brief(core: Core, request: BriefRequest) -> Payload:
         briefing = await core.recall.briefer.prompt(
             request.session, checked_query(request.prompt), request.project, deadline_s=deadline_s,
             lasting=request.lasting, subagent=request.subagent, withdrawn=request.withdrawn,
+            ask_below=request.ask_below,
         )  # fmt: skip
     facts = {"tokens": briefing.tokens, "notes": list(briefing.notes), "degraded": briefing.degraded}
     items = 0

@@ -106,11 +106,13 @@ def _children(file: NoteFile) -> list[NotePath]:
     return [NotePath(target) for target in targets if target and target.lower().endswith(".md")]
 
 
-def pointer_line(passages: Sequence[Passage]) -> str:
-    """Return a line that names at most `MOST_POINTERS` notes, each once, by id (or path) and title."""
+def pointer_line(passages: Sequence[Passage], *, to_ask: bool = False) -> str:
+    """Return a line that names at most `MOST_POINTERS` notes, each once, by id (or path) and title. `to_ask`: the agent
+    should ask the person before it reads them."""
     first = {passage.shown_id: passage for passage in reversed(passages)}
     chosen = list(reversed(first.values()))[:MOST_POINTERS]
-    return f"Perhaps, by memory_recall: {'; '.join(map(_pointer, chosen))}"
+    lead = "May apply; ask the person before memory_recall" if to_ask else "Perhaps, by memory_recall"
+    return f"{lead}: {'; '.join(map(_pointer, chosen))}"
 
 
 def pointer_mark(passage: Passage) -> str:
