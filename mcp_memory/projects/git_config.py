@@ -65,8 +65,7 @@ def _without_end(path: str) -> str:
 MOST_BYTES = 1_000_000
 
 _SECTION = re.compile(r'\[\s*([\w.\-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
-_ENTRY = re.compile(r"([A-Za-z][\w\-]*)\s*(?:=\s*(.*))?", re.DOTALL)
-_ESCAPED = {"n": "\n", "t": "\t", "b": "\b"}
+_COMMENT = re.compile(r"(?:^|\s)[#;][^\"]*$")
 
 
 class ConfigValue(NamedTuple):
@@ -123,25 +122,5 @@ def _values(text: str) -> Iterator[ConfigValue]:
             section, _, below = found[1].lower().partition(".")
             part = re.sub(r"\\(.)", r"\1", found[2]) if found[2] is not None else below
             rest = rest[found.end() :]
-        if rest and rest[0] not in "#;" and (entry := _ENTRY.match(rest)):
-            yield ConfigValue(section, part, entry[1].lower(), _value(entry[2] or ""))
-
-
-def _value(text: str) -> str:
-    """Remove comments and quotes."""
-    found, is_quoted, kept = list[str](), False, 0
-    letters = iter(text)
-    for letter in letters:
-        if letter == "\\":
-            escaped = next(letters, "")
-            found.append(_ESCAPED.get(escaped, escaped))
-        elif letter == '"':
-            is_quoted = not is_quoted
-        elif letter in "#;" and not is_quoted:
-            break
-        else:
-            found.append(letter)
-            if letter.isspace() and not is_quoted:
-                continue
-        kept = len(found)
-    return "".join(found[:kept])
+        name, _, value = _COMMENT.sub("", rest).partition("=")
+        yield ConfigValue(section, part, name.strip().lower(), value.strip().strip('"'))
