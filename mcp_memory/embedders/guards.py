@@ -8,8 +8,8 @@ Loading the bundled model on two cores takes 0.2 s the first time, then 0.07 to 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
@@ -33,7 +33,26 @@ AT_ONCE = 4
 """The most waiting questions; more would only share the same cores."""
 
 
-class CircuitBreakerEmbedder:
+class _GuardedEmbedder(ABC):
+    """An `Embedder` that passes each call on to another one."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        return self._call(lambda embedder: embedder.embed_documents(texts))
+
+    def embed_query(self, text: str) -> Vectors:
+        return self._call(lambda embedder: embedder.embed_query(text))
+
+    def inner_states(self, texts: Sequence[str]) -> Vectors | None:
+        return self._call(lambda embedder: embedder.inner_states(texts))
+
+    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
+        return self._call(lambda embedder: embedder.states_in_context(sentences))
+
+    @abstractmethod
+    def _call(self, embed: Callable[[Embedder], _V]) -> _V: ...
+
+
+class CircuitBreakerEmbedder(_GuardedEmbedder):
     """An `Embedder` around another one that may hang."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -63,29 +82,17 @@ class CircuitBreakerEmbedder:
         """Stop skipping the model, after it was seen to answer."""
         self._is_down, self._paused_until = False, 0.0
 
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        return self._call(lambda: self._embedder.embed_documents(texts))
-
-    def embed_query(self, text: str) -> Vectors:
-        return self._call(lambda: self._embedder.embed_query(text))
-
-    def inner_states(self, texts: Sequence[str]) -> Vectors | None:
-        return self._call(lambda: self._embedder.inner_states(texts))
-
-    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
-        return self._call(lambda: self._embedder.states_in_context(sentences))
-
     def close(self) -> None:
         self._embedder.close()
 
-    def _call(self, embed: Callable[[], _V]) -> _V:
+    def _call(self, embed: Callable[[Embedder], _V]) -> _V:
         if not self._slots.acquire(timeout=PATIENCE_S):
             raise EmbedderUnavailable("the embedding model does not answer")
         call, begun = object(), monotonic()
         self._under_way[call] = begun
         is_done = False
         try:
-            found = embed()
+            found = embed(self._embedder)
             is_done = True
             return found
         except McpMemoryError:
@@ -110,7 +117,7 @@ class CircuitBreakerEmbedder:
             self._asking.release()
 
 
-class IdleUnloadEmbedder:
+class IdleUnloadEmbedder(_GuardedEmbedder):
     """An `Embedder` around one that `reopen` opens again; thread-safe. Callers wait while it loads."""
 
     resident = True
@@ -129,26 +136,9 @@ class IdleUnloadEmbedder:
     def loaded(self) -> bool:
         return self._embedder is not None
 
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        with self._in_use() as embedder:
-            return embedder.embed_documents(texts)
-
-    def embed_query(self, text: str) -> Vectors:
-        with self._in_use() as embedder:
-            return embedder.embed_query(text)
-
-    def inner_states(self, texts: Sequence[str]) -> Vectors | None:
-        with self._in_use() as embedder:
-            return embedder.inner_states(texts)
-
-    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
-        with self._in_use() as embedder:
-            return embedder.states_in_context(sentences)
-
     def load(self) -> None:
         """Load the model if it is unloaded, and restart the idle time. Raises the errors of opening."""
-        with self._in_use():
-            pass
+        self._call(lambda _: None)
 
     def rest(self, after_s: float) -> bool:
         """Unload the model if no text came for `after_s` and none is being embedded; return whether it did."""
@@ -167,13 +157,12 @@ class IdleUnloadEmbedder:
                 self._embedder.close()
             self._embedder = None
 
-    @contextmanager
-    def _in_use(self) -> Generator[Embedder]:
+    def _call(self, embed: Callable[[Embedder], _V]) -> _V:
         with self._guard:
             embedder = self._embedder = self._embedder or self._opened()
             self._users += 1
         try:
-            yield embedder
+            return embed(embedder)
         finally:
             with self._guard:
                 self._users -= 1
