@@ -18,11 +18,12 @@ from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import short_title, title_of
 from mcp_memory.text.language.facts import Fact, FactKind, facts
 from mcp_memory.text.language.sentences import is_question, is_secondary, sentences, statement_of
-from mcp_memory.text.language.subjects import is_outgrown, subject_of
+from mcp_memory.text.language.subjects import is_outgrown, shared_subject, subject_of
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import unlinked
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
+from mcp_memory.topics.owned_notes import OF_MOST
 from mcp_memory.topics.page import (
     PAGE,
     TOPICS,
@@ -94,11 +95,14 @@ class PageWriter:
         return project if folder.rpartition("/")[0] == self._vault.layout.in_home(TOPICS) else ""
 
     def names_above(self, folder: NotePath, project: str) -> str:
-        """Return what a topic's title needn't repeat: its project, and the title of the topic that contains its
-        folder."""
+        """Return what a topic's title needn't repeat: its project, the subject of most of the project's notes, and the
+        title of the topic that contains its folder."""
         parent = NotePath(f"{folder.rpartition('/')[0]}/{PAGE}")
         pages = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=parent), 1)
-        return " ".join([project, *(page.title for page in pages if page.title != project)]).strip()
+        notes = self._index.notes(Filters(project=project), MOST) if project else []
+        subjects = [subject_of(note.tags, project) for note in notes if note.project == project]
+        titles = [page.title for page in pages if page.title != project]
+        return " ".join([project, shared_subject(subjects, OF_MOST), *titles]).strip()
 
     def summarize(
         self, sources: Sequence[SummarySource], depth: int, above: str, title: str, siblings: Collection[str]
@@ -136,7 +140,7 @@ class PageWriter:
         sources = self.read_sources(*topic.sources) if sources is None else sources
         before = self._vault.read(topic.page_path) if topic.page else None
         above = self.names_above(topic.folder, topic.project)
-        outgrown = _is_outgrown(topic, before, sources)
+        outgrown = _is_outgrown(topic, before, sources, above)
         project_title = self.project_title(topic.folder, topic.project)
         title = project_title
         # A title stays while its notes contain its words. Words of a removed note must go.
@@ -240,11 +244,11 @@ def _say(sources: Sequence[SummarySource], title: str) -> bool:
     return content_words(title) <= content_words(" ".join(said))
 
 
-def _is_outgrown(topic: Topic, page: NoteFile | None, sources: Sequence[SummarySource]) -> bool:
+def _is_outgrown(topic: Topic, page: NoteFile | None, sources: Sequence[SummarySource], above: str) -> bool:
     """Return whether a title chosen from the first notes no longer describes most notes."""
     if page is None or topic.state.titled or frontmatter.parse(page.text).meta.get("source") != EXTRACTIVE:
         return False
-    return is_outgrown(page.record.title, [subject_of(source.tags, topic.project) for source in sources])
+    return is_outgrown(page.record.title, [subject_of(source.tags, above) for source in sources])
 
 
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:

@@ -192,12 +192,13 @@ def topic_vectors(vectors: Matrix, projects: Sequence[str], subjects: Sequence[s
     return apart / np.float32(sqrt(1 + SUBJECT))
 
 
-def have_in_common(
+def alike_in_name(
     subjects: Sequence[str], words: Sequence[frozenset[str]], everywhere: Mapping[str, int], config: TopicsConfig
-) -> bool:
-    """Return whether notes have a common subject or enough common words. `config.shared_words` of the notes must
-    contain the word; a group of three needs two words. `words` are the words of each note's title and tags.
-    `everywhere` counts, for each word, the notes that could join the group."""
+) -> list[int]:
+    """Return the places of the notes of a group that can have a topic: all of them if they share a subject, otherwise
+    those with the words that `config.shared_words` of them have; a topic of three notes needs two such words. `words`
+    are the words of each note's title and tags. `everywhere` counts, for each word, the notes that could join the
+    group."""
     least = config.shared_words
     counts = Counter(word for each in words for word in each)
 
@@ -205,9 +206,16 @@ def have_in_common(
         return counts[word] >= min(AT_HOME * everywhere[word], least * config.max_leaves)
 
     if not least or any(map(is_at_home, content_words(shared_subject(subjects)))):
-        return True
-    shared = [word for word, count in counts.items() if count >= least * len(words) and is_at_home(word)]
-    return bool(shared) and len(shared) + len(words) > 4
+        return list(range(len(words)))
+    shared = set(filter(is_at_home, common_words(words, least)))
+    found = [at for at, each in enumerate(words) if each & shared]
+    return found if shared and len(shared) + len(found) > 4 else []
+
+
+def common_words(words: Sequence[frozenset[str]], least: float) -> set[str]:
+    """Return the words that at least this share of the notes have."""
+    counts = Counter(word for each in words for word in each)
+    return {word for word, count in counts.items() if count >= least * len(words)}
 
 
 def _directions(subjects: Sequence[str]) -> Matrix:

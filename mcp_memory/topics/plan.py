@@ -15,13 +15,13 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.topics.cluster import BLOCK, Matrix, clusters, have_in_common, topic_vectors, total, unit
+from mcp_memory.topics.cluster import BLOCK, Matrix, alike_in_name, clusters, common_words, topic_vectors, total, unit
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.owned_notes import SUBJECT, PlanNote, by_owner, find_owners
 from mcp_memory.topics.page import FRESH, upwards
 
 OF_OTHER_SUBJECTS = 2.0
-"""The factor of `leaf_cosine` for a note to join a topic without notes of the same subject."""
+"""The factor of `leaf_cosine` for a note to join a topic that isn't named after a subject or word of the note."""
 
 TOP = ""
 """The folder of all topics, as `PlanJob.parent`."""
@@ -101,12 +101,17 @@ class _Tree:
         return cls(notes, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
 
     def belonging(self, rows: Sequence[int], topic: str, middle: Matrix, config: TopicsConfig) -> list[int]:
-        """Return the rows that may join a topic: rows with its subjects, rows without a subject, and rows that are near
-        enough."""
-        known = content_words(" ".join(self.notes[leaf].subject for leaf in self.leaves[topic]))
-        least = OF_OTHER_SUBJECTS * config.leaf_cosine
-        own = {row: content_words(self.notes[row].subject) for row in rows}
-        return [row for row in rows if not own[row] or own[row] & known or float(self.vectors[row] @ middle) >= least]
+        """Return the rows that may join a topic: rows with its subjects, rows without a subject that have a word of
+        its name, and rows that are near enough."""
+        leaves = [self.notes[leaf] for leaf in self.leaves[topic]]
+        known = content_words(" ".join(leaf.subject for leaf in leaves))
+        common = common_words([leaf.words for leaf in leaves], config.shared_words)
+        least = (OF_OTHER_SUBJECTS if config.shared_words else 1) * config.leaf_cosine
+
+        def is_named(note: PlanNote) -> bool:
+            return bool(content_words(note.subject) & known if note.subject else note.words & common)
+
+        return [row for row in rows if is_named(self.notes[row]) or float(self.vectors[row] @ middle) >= least]
 
     def middles(self, folders: Sequence[str]) -> Matrix:
         """Return the mean of each topic's vectors; its product with a vector is the mean cosine with them."""
@@ -147,8 +152,9 @@ def _filed_by_subject(
     for rows in sorted(groups, key=min):
         some = [tree.notes[row] for row in rows]
         subjects, words = [note.subject for note in some], [note.words for note in some]
-        if len(rows) >= config.min_leaves and have_in_common(subjects, words, everywhere, config):
-            founding.append(rows)
+        named = [rows[at] for at in alike_in_name(subjects, words, everywhere, config)]
+        if len(named) >= config.min_leaves:
+            founding.append(named)
     left = set(rest).difference(*founding)
     return jobs + [_filed(tree, rows, parent=parent) for rows in founding], [row for row in rest if row in left]
 

@@ -292,7 +292,8 @@ async def test_a_plan_shows_what_a_run_files_first_and_a_subject_is_found_by_its
         for number in range(6):
             for subject, text in (("payments", "The card is charged again after"), ("deploy", "A rollback takes")):
                 said = f"{text} {number} minutes."
-                await engine.append(said, title=said, tags=[subject, f"x{number}"], project="harbor", kind="fact")
+                tags = ["backend", subject, f"x{number}"]
+                await engine.append(said, title=said, tags=tags, project="harbor", kind="fact")
         await embedded(engine)
         (job,) = (await engine.perform("compact", {"dry_run": True}))["plan"]
         assert (job["topic"], job["parent"], len(job["notes"])) == (None, "", 12)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.text.language.subjects import shared_subject, subject_of
-from mcp_memory.topics.cluster import Matrix, have_in_common, topic_vectors
+from mcp_memory.topics.cluster import Matrix, alike_in_name, topic_vectors
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.owned_notes import PlanNote
 from mcp_memory.topics.plan import plan
@@ -27,11 +28,11 @@ def random_units(count: int, dimension: int = 16) -> Matrix:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def shared(words: Sequence[str], everywhere: Sequence[str] = (), config: TopicsConfig = CONFIG) -> bool:
-    """Whether notes of no subject with these words have something in common, among others with `everywhere`."""
+def shared(words: Sequence[str], everywhere: Sequence[str] = (), config: TopicsConfig = CONFIG) -> int:
+    """How many notes of no subject with these words make a topic, among others with `everywhere`."""
     bags = [frozenset(each.split()) for each in words]
     counts = Counter(word for each in [*bags, *(frozenset(one.split()) for one in everywhere)] for word in each)
-    return have_in_common([""] * len(bags), bags, counts, config)
+    return len(alike_in_name([""] * len(bags), bags, counts, config))
 
 
 def test_what_a_project_says_in_every_note_makes_no_two_of_them_alike() -> None:
@@ -65,16 +66,17 @@ def test_no_vector_is_longer_than_one_and_what_has_none_gets_none(count: int, si
     assert np.array_equal(made, topic_vectors(rows, [""] * count, ["a b"] * count))
 
 
-def test_a_shared_word_founds_a_topic_unless_it_is_just_as_common_outside() -> None:
-    four = ["japan flight", "japan hotel", "japan trip", "rail pass"]
-    assert shared(four) and not shared(["a", "b", "c", "japan"])
-    assert not shared(four, ["japan x"] * 5) and shared(four, ["japan x"] * 3)
-    assert shared(four, config=TopicsConfig(shared_words=0.5)) and not shared(four, config=TopicsConfig(shared_words=1))
-    assert shared(["a", "b", "c"], config=TopicsConfig(shared_words=0))
+def test_a_word_founds_a_topic_of_the_notes_that_have_it_unless_it_is_just_as_common_outside() -> None:
+    five = ["japan flight", "japan hotel", "japan train", "japan food", "rail pass"]
+    assert shared(five) == 4 and not shared(["a", "b", "c", "japan"])
+    assert not shared(five, ["japan x"] * 5) and shared(five, ["japan x"] * 4)
+    assert shared(five, config=TopicsConfig(shared_words=0.5)) and not shared(five, config=TopicsConfig(shared_words=1))
+    assert shared(["a", "b", "c"], config=TopicsConfig(shared_words=0)) == 3
 
 
 def test_three_notes_need_two_words() -> None:
     assert not shared(["minutes a", "minutes b", "minutes c"]) and shared(["japan trip", "japan trip a", "trip japan"])
+    assert not shared(["report a", "report b", "report c", "slides"])
 
 
 def test_notes_that_fill_a_topic_may_leave_others_of_their_kind_to_the_next() -> None:
@@ -102,22 +104,25 @@ def test_a_subject_that_all_notes_name_tells_none_of_them_apart() -> None:
     named, plain = (topic_vectors(rows, [""] * 12, [what] * 12) for what in ("backend", ""))
     assert np.abs(named @ named.T - plain @ plain.T)[~np.eye(12, dtype=bool)].max() < 0.12
     bags = [frozenset({"backend"})] * 4
-    assert not have_in_common(["backend"] * 4, bags, Counter({"backend": 40}), CONFIG)
-    assert have_in_common(["backend"] * 4, bags, Counter({"backend": 6}), CONFIG)
+    assert not alike_in_name(["backend"] * 4, bags, Counter({"backend": 40}), CONFIG)
+    assert alike_in_name(["backend"] * 4, bags, Counter({"backend": 6}), CONFIG)
 
 
-def test_a_note_of_another_subject_joins_only_what_is_twice_as_near() -> None:
+def test_a_note_joins_a_topic_named_after_its_subject_or_a_word_of_its_title_or_one_that_is_twice_as_near() -> None:
     rows = np.repeat(random_units(1), 4, axis=0) * np.float32(1.0)
     away = rows + 0.9 * random_units(4)
     rows = np.vstack([rows, away / np.linalg.norm(away, axis=1, keepdims=True)]).astype(np.float32)
     places = [f"01-shop/{at}.md" for at in range(4)] + [f"_fresh/{at:03}-x.md" for at in range(4)]
 
-    def joined(subjects: tuple[str, ...], least: float) -> int:
-        notes = [PlanNote(place, subjects=("payments",) if at < 4 else subjects) for at, place in enumerate(places)]
+    def joined(subjects: tuple[str, ...], least: float, title: str = "") -> int:
+        topic = PlanNote("", subjects=("payments",), words=frozenset({"payment", "card"}))
+        fresh = PlanNote("", subjects=subjects, words=frozenset(title.split()))
+        notes = [replace(topic if at < 4 else fresh, place=place) for at, place in enumerate(places)]
         return sum(len(job.leaves) for job in plan(notes, rows, TopicsConfig(leaf_cosine=least)) if job.into)
 
-    assert joined(("payments",), 0.2) == joined((), 0.2) == 4 > joined(("testing",), 0.2)
-    assert joined(("testing",), 0.01) == 4
+    assert joined(("payments",), 0.2) == joined((), 0.2, "card") == 4 > joined(("testing",), 0.2, "card")
+    assert joined((), 0.2, "tomato") < 4
+    assert joined(("testing",), 0.01) == joined((), 0.01, "tomato") == 4
 
 
 def test_the_vectors_are_the_same_in_every_process() -> None:

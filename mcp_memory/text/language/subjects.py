@@ -68,11 +68,11 @@ def lead_of(line: str) -> str:
     return found[1].strip("*_ ") if found else ""
 
 
-def shared_subject(subjects: Sequence[str]) -> str:
-    """Return the subject of most notes in its most frequent spelling; empty unless at least two notes and `SHARED` of
-    them have it. `subjects` has an entry for each note, empty without a subject."""
+def shared_subject(subjects: Sequence[str], least: float = SHARED) -> str:
+    """Return the subject of most notes in its most frequent spelling; empty unless at least two notes and a share
+    `least` of them have it. `subjects` has an entry for each note, empty without a subject."""
     spelled = _most_named(subjects)
-    if spelled.total() < max(2, SHARED * len(subjects)):
+    if spelled.total() < max(2, least * len(subjects)):
         return ""
     return max(spelled, key=lambda spelling: (spelled[spelling], spelling))
 
