@@ -3,6 +3,7 @@ Markdown viewer follows. Pure."""
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,6 +19,7 @@ from mcp_memory.text.markdown.inline_text import escaped
 from mcp_memory.text.markdown.links import relative_link
 from mcp_memory.text.pluralize import counted
 from mcp_memory.text.text_hash import text_hash
+from mcp_memory.text.tokens import count_tokens
 
 TOPICS = "topics"
 """The folder of all topics, in the managed folder."""
@@ -43,6 +45,9 @@ NODE = "condensed"
 """The `node_kind` of a page."""
 
 HOLDS, QUESTIONS, CHILDREN, RELATED = "## What holds", "## Open questions", "## Children", "## Related"
+
+MOST_LISTED = 20
+"""The most tags and sessions in the head of a page."""
 
 LABEL_WORDS = 6
 """The most words of a note's title in a link, if the page's text already contains the note."""
@@ -70,6 +75,9 @@ class PageChild:
     kind: str = ""
     label: str = ""
     """The text of its link, instead of the title."""
+    sessions: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    """The sessions and tags of its notes, with repeats."""
 
 
 @dataclass(frozen=True)
@@ -93,17 +101,6 @@ class TopicPageText:
 
 def render(page: TopicPageText) -> bytes:
     """Return the file's bytes."""
-    meta = {
-        "id": page.id,
-        "title": page.title,
-        "created": page.created,
-        "updated": page.updated,
-        "source": page.by,
-        "provisional": page.provisional or None,
-        "derived_from": [child.id for child in page.children],
-        "node_kind": NODE,
-        "covers": covers(page.path.rpartition("/")[0], page.children),
-    }
     text = page.text.strip()
     parts = [page.gist.strip(), f"{HOLDS}\n\n{text}" if page.gist and text else text]
     if page.questions:
@@ -111,7 +108,32 @@ def render(page: TopicPageText) -> bytes:
     parts = [*filter(None, parts), CHILDREN, *_children(page)]
     if page.related:
         parts.append(render_related(page.path, page.related))
-    return frontmatter.render(meta, "\n\n".join(parts)).encode(errors="replace")
+    body = "\n\n".join(parts)
+    children = page.children
+    meta = {
+        "id": page.id,
+        "title": page.title,
+        "created": page.created,
+        "updated": page.updated,
+        "tags": _most_frequent(tag for child in children for tag in child.tags),
+        "source": page.by,
+        "provisional": page.provisional or None,
+        "derived_from": [child.id for child in children],
+        "depth": 1 + max((child.depth for child in children), default=0),
+        "node_kind": NODE,
+        "descendant_count": sum(child.notes for child in children),
+        "earliest_at": min((child.earliest for child in children if child.earliest), default=None),
+        "latest_at": max((child.latest for child in children if child.latest), default=None),
+        "stale": False,
+        "token_count": count_tokens(body),
+        "sessions": _most_frequent(session for child in children for session in child.sessions),
+        "covers": covers(page.path.rpartition("/")[0], children),
+    }
+    return frontmatter.render(meta, body).encode(errors="replace")
+
+
+def _most_frequent(names: Iterable[str]) -> list[str] | None:
+    return [name for name, _ in Counter(names).most_common(MOST_LISTED)] or None
 
 
 def is_page(inner: str) -> bool:
@@ -159,14 +181,14 @@ def render_related(page: NotePath, related: Iterable[tuple[str, NotePath]]) -> s
 
 
 def with_stale_flag(text: str, *, stale: bool) -> str:
-    """Return a page's text with or without `stale: true`; every other byte stays. Raises InvalidInput for frontmatter
-    that cannot be changed."""
-    return frontmatter.patch(text, {"stale": True if stale else None})
+    """Return a page's text with this flag; every other byte stays. Raises InvalidInput for frontmatter that cannot be
+    changed."""
+    return frontmatter.patch(text, {"stale": stale})
 
 
 def without_stale_flag(text: str) -> str:
     try:
-        return with_stale_flag(text, stale=False)
+        return frontmatter.patch(text, {"stale": None})
     except InvalidInput:
         return text
 

@@ -222,10 +222,25 @@ def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
 
 def note_child(note: NoteRecord) -> PageChild:
     when, covers = note.first_date, f"{note.content_hash} {note.title}"
-    return PageChild(note.id, note.path, note.title, covers, earliest=when, latest=when, kind=note.kind)
+    sessions = [note.session] if note.session else []
+    return PageChild(
+        note.id,
+        note.path,
+        note.title,
+        covers,
+        earliest=when,
+        latest=when,
+        kind=note.kind,
+        sessions=sessions,
+        tags=note.tags,
+    )
 
 
 def topic_child(topic: Topic) -> PageChild:
     assert topic.page
     covered = f"{topic.page.meta.get('covers', '')} {topic.title}"
-    return PageChild(topic.page.id, topic.page_path, topic.title, covered, topic.notes, *topic.span, topic.depth)
+    notes = [note for below in topic.walk() for note in below.leaves]
+    return PageChild(
+        topic.page.id, topic.page_path, topic.title, covered, topic.notes, *topic.span, topic.depth,
+        sessions=[note.session for note in notes if note.session], tags=[tag for note in notes for tag in note.tags],
+    )  # fmt: skip

@@ -57,7 +57,7 @@ def folders(place: Place) -> set[str]:
 
 def test_filed_drawn_shown_and_put_back(stocked: Place):
     before, places = files(stocked), folders(stocked)
-    assert stocked.run("topics").ok().out.splitlines()[0] == "_fresh  (7 notes waiting)"
+    assert stocked.run("topics").ok().out.splitlines()[0] == "not filed yet: 7 notes"
 
     planned = stocked.run("topics", "compact", "--dry-run").ok().out
     assert planned.count("a new topic: 3 notes") == 2
@@ -101,7 +101,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert {child["title"] for child in page["children"]} == set(BREAD)
     assert stocked.run("show", bread["title"].lower(), "--json").ok().json == page
     only = stocked.run("topics", bread["title"].lower()).ok().out
-    assert all(f"─ {text}  (" in only for text in BREAD) and STARS[0] not in only and "_fresh" not in only
+    assert all(f"─ {text}  (" in only for text in BREAD) and STARS[0] not in only and "not filed yet" not in only
     assert stocked.run("topics", "--depth", "1", bread["path"]).ok().out.count("\n") == 1
     assert "no topic 'bakery'" in stocked.run("topics", "bakery").err
     shown = stocked.run("show", bread["page"]).ok().out

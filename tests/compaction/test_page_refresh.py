@@ -78,7 +78,7 @@ async def test_an_edited_note_marks_its_page_and_those_above_to_the_byte(toy_wor
     assert marked == [parent.topics[0].folder, parent.folder]
     for folder in marked:
         page = toy_world.read(f"{folder}/{PAGE}")
-        assert page.replace(b"stale: true\n", b"", 1) == before[f"{folder}/{PAGE}"]
+        assert page.replace(b"stale: true\n", b"stale: false\n", 1) == before[f"{folder}/{PAGE}"]
     toy_world.write(note.path, original)  # as it was: so are the pages
     async with toy_world.engine(topics=NESTED) as engine:
         assert toy_world.files() == before

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcp_memory.models import NoteId, NotePath, etag_of
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
+from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.page import (
     CHILDREN,
     PAGE,
@@ -22,6 +23,7 @@ from mcp_memory.topics.page import (
     covers,
     render,
     summary_text,
+    with_stale_flag,
 )
 
 NOW = datetime(2026, 11, 22, 5, 30, tzinfo=timezone(timedelta(hours=2)))
@@ -51,22 +53,29 @@ def links_of(made: TopicPageText) -> list[str | None]:
 
 
 def test_the_properties_come_back() -> None:
+    early = datetime(2026, 3, 4, tzinfo=UTC)
     children = [
-        child("One", notes=7, depth=2),
-        child("Two", id=NoteId("path:a b.md")),
+        child("One", notes=7, depth=2, earliest=early, latest=NOW, tags=["rail", "japan"], sessions=["b/1", "b/2"]),
+        child("Two", id=NoteId("path:a b.md"), earliest=NOW, latest=NOW, tags=["japan"], sessions=["b/2"]),
         child("Three", id=NoteId("01K")),
     ]
-    document = frontmatter.parse(render(page(children)).decode())
+    made = render(page(children)).decode()
+    document = frontmatter.parse(made)
     assert document.problem is None
     assert list(document.meta) == [
-        "id", "title", "created", "updated", "source", "derived_from", "node_kind", "covers",
+        "id", "title", "created", "updated", "tags", "source", "derived_from", "depth", "node_kind",
+        "descendant_count", "earliest_at", "latest_at", "stale", "token_count", "sessions", "covers",
     ]  # fmt: skip
     meta = dict(document.meta)
-    assert [datetime.fromisoformat(str(meta.pop(key))) for key in ("created", "updated")] == [NOW, NOW]
+    days = [datetime.fromisoformat(str(meta.pop(key))) for key in ("created", "updated", "earliest_at", "latest_at")]
+    assert days == [NOW, NOW, early, NOW]
     assert meta == {
         "id": "01PAGE", "title": "Japan: trip", "source": "extractive", "derived_from": ["01J", "path:a b.md", "01K"],
-        "node_kind": "condensed", "covers": covers(FOLDER, children),
+        "depth": 3, "node_kind": "condensed", "descendant_count": 9, "stale": False,
+        "token_count": count_tokens(document.body.strip()), "tags": ["japan", "rail"], "sessions": ["b/2", "b/1"],
+        "covers": covers(FOLDER, children),
     }  # fmt: skip
+    assert with_stale_flag(made, stale=True) == made.replace("stale: false", "stale: true")
 
 
 def test_a_page_lists_what_is_below_and_beside_it() -> None:

@@ -14,7 +14,7 @@ def draw_tree(tree: Facts) -> list[str]:
     tops = [_topic(topic) for topic in tree["topics"]]
     if tree["waiting"]:
         fresh = [(_note(note), ()) for note in tree["fresh"]]
-        tops.append((f"_fresh  ({counted(tree['waiting'], 'note')} waiting)", fresh))
+        tops.append((f"not filed yet: {counted(tree['waiting'], 'note')}", fresh))
     return list(_lines(tops))
 
 
