@@ -149,7 +149,7 @@ class RecallAnswerer:
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
         room = room * 3 // 4 if filters.until else room  # the other quarter is for the values that replaced these
         wants_page = relevant and self.config.topic_pages and known is None and filters.until is None
-        topic = await self._topic(query, filters) if wants_page else None
+        topic = await self.topic(query, filters) if wants_page else None
         found, passages = choose_with_page(relevant, topic, room, known, filters.project)
         further: Sequence[str] = await self._replaced_since(passages) if filters.until else ()
         for line in filter(None, [*further, stale]):
@@ -286,7 +286,8 @@ class RecallAnswerer:
             self.vault, self.index, read, self.config.log_days, self.config.private_marks, wanted, self.current
         )
 
-    async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
+    async def topic(self, query: str, filters: Filters) -> TopicPage | None:
+        """Return the page of the topic that a question asks about as a whole."""
         if not (subject := topic_asked_about(query)):
             return None
         # private notes are only for those who ask for them

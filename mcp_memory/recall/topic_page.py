@@ -44,6 +44,12 @@ class TopicPage:
     call: str = ""
     name: frozenset[str] = frozenset()
 
+    @property
+    def more(self) -> str:
+        """The call that gets the whole page."""
+        path = json.dumps(self.excerpt.path, ensure_ascii=False)
+        return self.call or f"The whole page, with links to its notes: memory_recall path={path}"
+
     def tells(self, path: NotePath, text: str) -> bool:
         """Return whether the page covers this passage of the note at `path`: it has all its sentences, or all that
         contain the name, or the passage must be hidden."""
@@ -82,12 +88,10 @@ def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
     third line and so on, since lines follow the order of the notes. The text is empty if not even a single line
     fits."""
     whole = page.excerpt
-    path = json.dumps(whole.path, ensure_ascii=False)
-    call = page.call or f"The whole page, with links to its notes: memory_recall path={path}"
     filled = {at: line for at, line in enumerate(whole.text.split("\n"), whole.start_line) if line.strip()}
     for step in range(1, len(filled) + 1):
         lines = filled if step > 1 else dict(enumerate(whole.text.split("\n"), whole.start_line))
-        text = BudgetedText(tuple(stretches(whole, dict(list(lines.items())[::step]))), (visible(call),))
+        text = BudgetedText(tuple(stretches(whole, dict(list(lines.items())[::step]))), (visible(page.more),))
         if size(text) <= room_chars:
             return text
     return BudgetedText(())
@@ -113,13 +117,18 @@ def _plain(text: str) -> str:
     return found and f" {found} "
 
 
+_SORTS = content_words("trip project plan app setup team Reise Projekt voyage projet viaje proyecto")
+"""Words that a question adds to the name of a topic."""
+
+
 def is_called(title: str, subject: frozenset[str]) -> bool:
     """Return whether a question is about a topic of this title: it contains a whole phrase of the title, and the other
     phrases cover the rest of the question. A single word of a phrase is not enough: it may belong to a much larger
-    subject."""
+    subject. A question with all words of the title may add the sort of its subject."""
     phrases = [content_words(phrase) for phrase in title.split(",")]
     named = len(phrases) == 1 or any(phrase and phrase <= subject for phrase in phrases)
-    return named and subject <= frozenset[str]().union(*phrases)
+    whole = frozenset[str]().union(*phrases)
+    return named and (subject <= whole or (bool(whole) and whole <= subject <= whole | _SORTS))
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ async def test_a_topic_as_a_whole_gets_its_page_and_of_its_notes_what_the_page_l
         page = page_of(toy_world, "green-tea")
         answer, paths = await engine.recall(SUBJECT), await shown(engine, SUBJECT)
         assert answer.split("\n")[1].startswith("topic of 4 notes") and f" {page}:" in answer.split("\n")[1]
+        assert page in str((await engine.ask("search", query=SUBJECT)).get("note"))
+        assert page not in str((await engine.ask("search", query="Which tea needs 61 degrees?")).get("note"))
         assert page in paths and len({path for path in paths if path.startswith(page.rpartition("/")[0])}) == 3
         assert "topic of 4 notes" in answer and "## Children" not in answer
         assert all(answer.count(f"of {60 + n} degrees") == 1 for n in range(4))
@@ -116,7 +118,10 @@ async def test_anything_in_particular_gets_passages_alone(toy_world: World) -> N
         ("Japan trip, Kyoto, rail pass", "kyoto hotels", False),
         ("Japan trip, Kyoto, rail pass", "japan", False),
         ("What the trip to Japan costs", "japan", True),
+        ("Kyoto", "kyoto trip", True),
+        ("Kyoto", "kyoto hotels", False),
         ("", "japan", False),
+        ("", "trip", False),
     ],
 )
 def test_a_topic_is_called_what_its_title_lists(title: str, subject: str, called: bool) -> None:

@@ -43,6 +43,9 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
             result, hits=await in_thread(hits_not_withheld, result.hits, core.vault, core.index, what="reading pages")
         )
     result = await _with_marks(core, await _with_successors(core, result), filters)
+    answerer = core.recall.answerer
+    if answerer.config.topic_pages and not request.is_prompt and (page := await answerer.topic(query, filters)):
+        result = replace(result, note=page.more)
     _count(core, request, query, filters, result)
     reasons = (result.degraded, core.indexing.freshness.describe_lag() or earlier_lag)
     return replace(result, degraded="; ".join(filter(None, reasons)) or None)

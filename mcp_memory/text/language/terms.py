@@ -87,10 +87,17 @@ MAX_TOPIC_QUERY_CHARS = 300
 """The maximum length of a question about a topic."""
 _ABOUT_A_TOPIC = re.compile(
     r"\b(?:overview|summary|summari[sz]e|recap|everything|(?:we|you|i) (?:\w+ )?know (?:about|of|on)"
-    r"|tell me about|what about)\b",
+    r"|tell me about|what about|what(?:'?s| is| are)(?=.* about\W*$)|how (?:do|does)(?=.* works?\b)"
+    r"|up to speed (?:on|with)|where (?:are|do) we (?:stand )?(?:on|with)|we (?:decide|agree|plan)\w* (?:about|for|on)"
+    r"|worum geht(?: ?e|')s|überblick|übersicht|zusammenfass\w*|fass\w*(?=.* zusammen\W*$)"
+    r"|alles (?:über|zu[mr]?)|(?:wissen wir|weißt du) (?:\w+ )?(?:über|von|zu[mr]?)|wie (?:läuft|laufen|funktionier\w+)"
+    r"|wie steht es (?:mit|um)|de quoi (?:parle(?:nt)?|il s'agit|s'agit-il)|(?:sait-on|savons-nous|sais-tu)|résum\w+"
+    r"|vue d'ensemble|aperçu|tout sur|parle-moi|comment (?:fonctionn|march)\w+|en quoi consist\w+|où en (?:est|sommes)"
+    r"|de qué (?:van?|tratan?|se tratan?)|(?:sabemos|sabes) (?:\w+ )?(?:del?|sobre)|resumen|resúm\w+"
+    r"|visión general|(?:cuénta|hábla)(?:me|nos)|todo sobre|cómo funcionan?|en qué consisten?)\b",
     re.IGNORECASE,
 )
-"""Matches questions about a topic, only in English: in other languages, passages answer them."""
+"""Matches questions about a topic, in four languages."""
 
 
 def words(text: str) -> list[str]:
@@ -194,8 +201,9 @@ def topic_asked_about(question: str) -> frozenset[str]:
     more specific question."""
     if len(question) > MAX_TOPIC_QUERY_CHARS:
         return frozenset()
+    question = question.replace("’", "'")
     rest, count = _ABOUT_A_TOPIC.subn(" ", question)
-    return content_words(rest) - _FILLERS if count else frozenset()
+    return content_words(rest) & telling_words(question) - _FILLERS if count else frozenset()
 
 
 def plain(text: str) -> str:
@@ -236,7 +244,9 @@ def _plain_ending(stem: str) -> str:
     return stem[:-1] if len(stem) > _SHORTEST_STEM and drop else stem
 
 
-_FILLERS = frozenset(map(fold, ("give", "show", "list", "tell", "know", "notes", "memory", "topic")))
+_FILLERS = content_words(
+    "give show list tell know notes memory topic bring work so far gib zeig mal bitte beim zusammen donne dame"
+)
 
 
 def one_letter_away(word: str) -> list[str]:
