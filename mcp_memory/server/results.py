@@ -38,7 +38,6 @@ def input_schema(fields: Sequence[RequestField], facts: Mapping[str, Any]) -> di
 
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
-_STRINGS = {"type": "array", "items": _STRING}
 _NULLABLE = {"anyOf": [_STRING, {"type": "null"}]}
 
 
@@ -50,8 +49,6 @@ def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[
 def _string(description: str) -> dict[str, Any]:
     return {**_STRING, "description": description}
 
-
-_PLACE = {"path": _STRING, "start_line": _INTEGER, "end_line": _INTEGER}
 
 _HIT = _object(
     {

@@ -17,7 +17,6 @@ from mcp_memory.capture.readers.message import (
     make_tool_message,
     remember_call,
     strip_memory,
-    strip_tag,
     text_arguments,
 )
 from mcp_memory.text.conversation.typed_words import typed_words
@@ -25,6 +24,8 @@ from mcp_memory.text.parsed_values import list_at, table_at, text_at, value_at
 
 _FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\n\s*- ([^\n]{1,4000})")
 """A mark in the context with which the program begins each session."""
+_OURS = re.compile(r"<hook_context>.*?(?:</hook_context>|\Z)", re.DOTALL)
+"""What hooks added to an output."""
 _EXIT_CODE = re.compile(r"^Exit Code: (-?[0-9]{1,10})\s*$", re.MULTILINE)
 
 
@@ -67,7 +68,7 @@ def _answer(call: Table, session: str, offset: int) -> list[TranscriptMessage]:
     code = _EXIT_CODE.search(output[:20_000])
     failed = call.get("status") == "error" or (code is not None and int(code[1]) != 0)
     tool = text_at(call, "name"), text_arguments(call.get("args"))
-    printed = shown or strip_tag(output, "hook_context")
+    printed = shown or _OURS.sub("", output)
     return make_tool_message(tool, printed, call.get("timestamp"), session, offset, failed=failed)
 
 

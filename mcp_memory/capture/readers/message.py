@@ -195,20 +195,6 @@ def _typed_in_answer(tool: str, output: str, *, failed: bool) -> str:
     return reason[1] if reason else ""
 
 
-def strip_tag(text: str, tag: str) -> str:
-    """Remove the text between `<tag>` and `</tag>`, or the end of the text."""
-    kept: list[str] = []
-    opened, closed = f"<{tag}>", f"</{tag}>"
-    at = 0
-    while (found := text.find(opened, at)) >= 0:
-        kept.append(text[at:found])
-        end = text.find(closed, found)
-        if end < 0:
-            return "".join(kept)
-        at = end + len(closed)
-    return "".join([*kept, text[at:]])
-
-
 def strip_memory(text: str) -> str:
     """Remove notes of ours, so that memory doesn't store its own answers. Linear in the text."""
     ends: dict[str, list[int]] = {}

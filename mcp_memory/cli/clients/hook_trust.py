@@ -142,13 +142,13 @@ def _listed(cwd: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
         {"id": 2, "method": "hooks/list", "params": {"cwds": [cwd]}},
     ]
     lines = "".join(f"{json.dumps(request)}\n" for request in requests)
-    answer = _ask_codex(program, lines, environ, number=2) if program else {}
+    answer = _ask_codex(program, lines, environ) if program else {}
     if "data" not in answer:
         raise Refused("this version of Codex doesn't say what it trusts", hint=_BY_HAND)
     return [hook for listed in answer.get("data", []) for hook in listed.get("hooks", [])]
 
 
-def _ask_codex(program: str, requests: str, environ: Mapping[str, str], *, number: int) -> dict[str, Any]:
+def _ask_codex(program: str, requests: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the result of one request to Codex's app server, which answers while its input is open. Return an empty
     dict if the request fails."""
     with (
@@ -169,7 +169,7 @@ def _ask_codex(program: str, requests: str, environ: Mapping[str, str], *, numbe
         for line in process.stdout:
             with suppress(ValueError, AttributeError):  # not a JSON object
                 message = json.loads(line)
-                if message.get("id") == number:
+                if message.get("id") == 2:
                     return message.get("result") or {}
     return {}
 
