@@ -13,6 +13,8 @@ from itertools import pairwise
 from mcp_memory.text.dates import MONTHS, NUMBERS, VAGUE_NUMBERS
 from mcp_memory.text.dates.due import DAYS, MOST_CHARS, WEEKDAYS, in_english
 from mcp_memory.text.dates.periods import find_periods
+from mcp_memory.text.language.terms import words
+from mcp_memory.text.language.word_lists import language_of
 
 YEARS_BACK = 5
 """The number of past years that a day or month without a year may belong to."""
@@ -54,12 +56,13 @@ _COUNTABLE = (
     "m?s|px|%|[kmg]i?b|bytes|tokens|chars|words|lines|rows|users|requests|files|notes|times|steps|euros|dollars"
 )
 """Words after a number that isn't a year."""
-_VERBS = "i|we|you|it|be|not|have|also|fail|on"
+_NO_MONTH = "i|we|you|it|be|not|have|also|fail|on|minutes|hours|days|weeks|months|ans|années"
+"""Words after `may` and `sept` where these are no months."""
 _DATE = re.compile(
     r"(?<![\w.\-/:#$€£])(?:(?P<iso>(?:19|20)[0-9]{2}[-/](?:0[1-9]|1[0-2])(?:[-/][0-3][0-9])?)(?![0-9\-/])"
     rf"|(?P<first>{_DAY})([/.]) ?(?P<second>{_DAY})\3 ?(?P<year>{_YEAR})"
     rf"|(?:(?P<day>{_DAY})(?:st|nd|rd|th|er|\.)? (?:of |de )?|(?P<in>{_IN}) )?(?P<month>{'|'.join(MONTHS)})\b\.?"
-    rf"(?! (?:{_VERBS})\b)(?: (?:the )?(?P<day2>{_DAY})(?:st|nd|rd|th)?\b)?(?:,? (?:of |del? )?(?P<year2>{_YEAR}))?"
+    rf"(?! (?:{_NO_MONTH})\b)(?: (?:the )?(?P<day2>{_DAY})(?:st|nd|rd|th)?\b)?(?:,? (?:of |del? )?(?P<year2>{_YEAR}))?"
     rf"|(?:{_IN}) (?P<year3>{_YEAR})(?! ?(?:{_COUNTABLE})\b)"
     rf"|(?P<weekday>{WEEKDAYS})\b|(?P<step>{'|'.join(_STEPS)})\b)"
 )
@@ -77,7 +80,8 @@ def mentioned_dates(text: str, now: datetime) -> list[DateRange]:
     for match in _COUNTED.finditer(plain):
         with suppress(OverflowError):
             found += _counted(match, today)
-    dates = list(_DATE.finditer(plain))
+    is_german = language_of(words(text[:MOST_CHARS])) == "de"  # where `hier` is a place
+    dates = [match for match in _DATE.finditer(plain) if not (is_german and match["step"] == "hier")]
     years = [int(match["year2"]) for match in dates if match["year2"]]
     years = years or list(range(today.year, today.year - YEARS_BACK, -1))
     named = [(match, _ranges(match, years, today)) for match in dates]
