@@ -350,6 +350,19 @@ class Hit:
     status: str = "active"  # or superseded, archived, expired, candidate
     superseded_by: NoteId | None = None  # the active note in its place
     outdated: str | None = None  # since when, and what a newer note says; nobody has decided
+    explain: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class FilteredOut:
+    """A passage that would be among the hits without the filters."""
+
+    id: NoteId
+    path: NotePath
+    start_line: int
+    end_line: int
+    title: str
+    filters: tuple[str, ...]  # the filters that its note doesn't pass, by their argument names
 
 
 @dataclass(frozen=True)
@@ -363,6 +376,7 @@ class SearchResult:
     note: str | None = None  # one line for the reader, such as which filter left nothing
     # the features from which the confidence was computed
     signs: Mapping[str, float] = field(default_factory=dict[str, float])
+    left_out: tuple[FilteredOut, ...] = ()  # best first; only where the ranking is explained
 
 
 FORK = "both replace"

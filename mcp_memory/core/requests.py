@@ -43,6 +43,7 @@ class SearchRequest:
     path: Annotated[str | None, "A folder; @transcripts = past sessions, @claims = what is known."] = None
     include_archived: Annotated[bool, "Include retired notes.", UNLISTED] = False
     mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
+    explain: Annotated[bool, "Explain each hit, and list what filters excluded.", UNLISTED] = False
     is_prompt: bool = False
 
 

@@ -16,7 +16,7 @@ from mcp_memory.vault.shared.lost_entries import LostEntry
 
 Payload = dict[str, Any]
 
-_OPTIONAL = frozenset({"superseded_by", "outdated"})
+_OPTIONAL = frozenset({"explain", "superseded_by", "outdated"})
 
 
 def lost_payload(lost: LostEntry) -> Payload:
@@ -40,9 +40,12 @@ def search_payload(result: SearchResult) -> Payload:
         "hits": list(map(_hit_payload, result.hits)),
         "confidence": round(result.confidence, 3),
         "as_of": result.as_of.isoformat(timespec="seconds"),
-        "signs": {name: round(value, 3) for name, value in result.signs.items()},
     }
     payload |= {name: text for name in ("degraded", "note") if (text := getattr(result, name))}
+    if result.left_out:
+        payload["left_out"] = [{**asdict(passage), "filters": list(passage.filters)} for passage in result.left_out]
+    if any(hit.explain is not None for hit in result.hits):
+        payload["signs"] = {name: round(value, 3) for name, value in result.signs.items()}
     return visible_in(payload)
 
 

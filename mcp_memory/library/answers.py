@@ -10,6 +10,7 @@ from typing import Any
 from mcp_memory.models import (
     Contradicted,
     Etag,
+    FilteredOut,
     Hit,
     NoteId,
     NotePath,
@@ -125,7 +126,8 @@ def search_result(payload: Payload) -> SearchResult:
         as_of=datetime.fromisoformat(payload["as_of"]),
         degraded=payload.get("degraded"),
         note=payload.get("note"),
-        signs=payload["signs"],
+        signs=payload.get("signs", {}),
+        left_out=tuple(map(_left_out, payload.get("left_out", ()))),
     )
 
 
@@ -139,6 +141,11 @@ def receipt(payload: Payload) -> Receipt:
 def vault_status(payload: Payload) -> VaultStatus:
     values: dict[str, Any] = {**payload, "status": Status(payload["status"])}
     return VaultStatus(**values)
+
+
+def _left_out(payload: Payload) -> FilteredOut:
+    values: dict[str, Any] = {**payload, "filters": tuple(payload["filters"])}
+    return FilteredOut(**values)
 
 
 def statement(facts: Payload, session: str | None) -> ExtractedStatement:

@@ -176,13 +176,14 @@ class Memory(WholeNotes):
         path: str | None = None,
         include_archived: bool = False,
         mode: Literal["hybrid", "semantic", "keyword"] = "hybrid",
+        explain: bool = False,
     ) -> SearchResult:
         """Return the best passages for a question, at most `limit` or `top_k`, with the confidence that they answer it.
         `find` returns whole notes. Raises InvalidInput."""
         return answers.search_result(
             self._ask(
                 "search", query=query, limit=top_k or limit, kinds=kinds, tags=tags, project=project, since=since,
-                until=until, path=path, include_archived=include_archived or None, mode=mode,
+                until=until, path=path, include_archived=include_archived or None, mode=mode, explain=explain or None,
             )
         )  # fmt: skip
 

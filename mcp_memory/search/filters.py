@@ -1,14 +1,14 @@
 """Check a caller's filters, turn them into the index's filters, and explain which of them excluded something."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteState, is_channel
+from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage, is_channel
 from mcp_memory.projects.mentions import names_mentioned
 from mcp_memory.projects.projects import Projects
 from mcp_memory.storage.path_rules import is_note
@@ -18,6 +18,7 @@ from mcp_memory.topics.page import ENTITIES, SUMMARIES
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
 from mcp_memory.vault.marks.set_aside import is_template_folder
+from mcp_memory.vault.succession.entry_marks import note_of
 
 _PROMISED = re.compile(
     r"\b(?:promis|remind|commitment|due\b|overdue|deadline|owe\b|to-do|follow.?ups?\b|verspr[aoei]ch|erinner|zugesagt|fällig"
@@ -184,6 +185,33 @@ def explain_no_hits(index: Index, filters: Filters, has_nothing: bool) -> str | 
     if index.notes(Filters(states=filters.states, now=filters.now), limit=1):
         return "no note passes these filters together"
     return "only archived, expired or set aside notes are there; include_archived=true looks at them"
+
+
+def without_filters(filters: Filters) -> Filters:
+    """Drop every filter that a caller can set. Hidden notes stay hidden."""
+    return Filters(states=filters.states | RETIRED | {NoteState.ACTIVE})
+
+
+def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut, ...]:
+    """Return the passages whose notes the filters exclude, and which filters do."""
+    left_out: list[FilteredOut] = []
+    for passage in passages:
+        if failed := failed_filters(note_of(passage), filters):
+            note, chunk = passage.note, passage.chunk
+            lines = (chunk.start_line, chunk.end_line)
+            left_out.append(FilteredOut(passage.shown_id, note.path, *lines, note.title, failed))
+    return tuple(left_out)
+
+
+def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
+    """Return the filters that exclude this note."""
+    every = Filters(states=frozenset(NoteState), aliases=filters.aliases)
+    one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
+    failed = [name for name, alone in one_each if not alone.admits(note)]
+    retired = note.state in RETIRED and note.state not in filters.states
+    if retired or not replace(every, now=filters.now).admits(note):
+        failed.append(ARCHIVED)
+    return tuple(failed)
 
 
 def _relaxed(filters: Filters) -> Iterator[tuple[str, Filters]]:

@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 from math import inf
+from typing import Any, NamedTuple
 
 from mcp_memory.models import Hit, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, boosts
 from mcp_memory.search.confidence import ConfidenceFeatures
+from mcp_memory.search.fusion import DENSE, FusionWeights, RetrieverRows
+from mcp_memory.text.language.identifiers import is_word_in, words_and_parts
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 from mcp_memory.vault.draft import past
@@ -50,10 +53,12 @@ def rank_of(note: NoteRecord) -> SourceRank:
 
 @dataclass(frozen=True, slots=True)
 class WeightedRow:
-    """A passage with its score: the retrievers' score plus the boosts."""
+    """A passage with its score: the retrievers' score (`fused`) plus the boosts."""
 
     passage: Passage
     score: float
+    fused: float
+    boosts: Mapping[str, float]
     copy: NotePath | None = None
     """A conflict copy of its file that has the same words."""
 
@@ -64,6 +69,7 @@ class RankedChunk:
 
     passage: Passage
     score: float
+    explain: Mapping[str, Any] | None = None
     relevance: float = 1.0
     """The probability that it helps with a prompt; 1 if it wasn't computed."""
 
@@ -87,8 +93,8 @@ def weigh(
     then by path, so that the order never depends on when something was indexed."""
     weighed: list[WeightedRow] = []
     for chunk, passage in passages.items():
-        added = sum(boosts(question, passage, weights).values())
-        weighed.append(WeightedRow(passage, fused[chunk] + added))
+        added = boosts(question, passage, weights)
+        weighed.append(WeightedRow(passage, fused[chunk] + sum(added.values()), fused[chunk], added))
     return sorted(weighed, key=lambda row: _order(row, question.asked_at))
 
 
@@ -159,6 +165,49 @@ def scored(best: Sequence[WeightedRow], confidence: float) -> list[float]:
     return [round(confidence * max(row.score, 0.0) / top, 4) if top > 0 else 0.0 for row in best]
 
 
+class _RetrieverPlace(NamedTuple):
+    """A chunk's place in one retriever's rows: its rank from 1, its score, and its share of the fused score."""
+
+    rank: int
+    score: float
+    share: float
+
+
+def explained(
+    best: Iterable[WeightedRow],
+    retrieved: RetrieverRows,
+    weights: FusionWeights,
+    words: Iterable[str],
+    meant: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    """Return the reasons for each passage, as JSON. For each retriever: the rank (from 1), the raw score, and the share
+    of the final score. Also the boosts, and the question's words in the passage or in the headings above. Each word has
+    its corrected spelling from `meant`."""
+    places: dict[str, dict[int, _RetrieverPlace]] = {}
+    for name, found, shares in retrieved.weighed(weights):
+        places[name] = {}
+        for rank, (scored_row, share) in enumerate(zip(found, shares.tolist(), strict=True), 1):
+            places[name][scored_row.chunk_id] = _RetrieverPlace(rank, scored_row.score, share)
+    forms = [(f"{word} ({meant[word]})" if word in meant else word, meant.get(word, word)) for word in words]
+    reasons: list[dict[str, Any]] = []
+    for row in best:
+        passage = row.passage
+        listed = {name: found[passage.chunk_id] for name, found in places.items() if passage.chunk_id in found}
+        here = words_and_parts(" ".join([passage.note.title, *passage.chunk.headings, passage.chunk.text]))
+        reasons.append(
+            {
+                "ranks": {name: place.rank for name, place in listed.items()},
+                "scores": {name: round(place.score, 4) for name, place in listed.items()},
+                "cosine": round(listed[DENSE].score, 4) if DENSE in listed else None,
+                "parts": {name: round(place.share, 4) for name, place in listed.items()},
+                "fused": round(row.fused, 4),
+                "boosts": dict(row.boosts),
+                "terms": [shown for shown, word in forms if is_word_in(word, here)],
+            }
+        )
+    return reasons
+
+
 def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
     """Return a passage as a caller sees it; the snippet is the whole chunk unless that is longer than
     `snippet_chars`."""
@@ -180,6 +229,7 @@ def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
         is_whole=is_short and is_whole(chunk.text, chunk.headings, chunk.entry or note.content_hash),
         status=stated.status(now),
         outdated=f"ended {stated.expires_at.date()}" if stated.expires_at and stated.has_ended(now) else None,
+        explain=ranked.explain,
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import numpy as np
@@ -21,14 +21,14 @@ from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.index.base import Index, Part, ScoredRows
 from mcp_memory.index.keywords.bm25 import ceiling
 from mcp_memory.indexing.freshness import Freshness, FreshPassages
-from mcp_memory.models import Filters, SearchResult
+from mcp_memory.models import FilteredOut, Filters, SearchResult
 from mcp_memory.runtime.threads import ThreadPool, in_thread
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, read_question
 from mcp_memory.search.confidence import TOGETHER, answer_features, confidence, fitted_weights
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
-from mcp_memory.search.filters import explain_no_hits, is_empty
+from mcp_memory.search.filters import explain_no_hits, is_empty, passages_left_out, without_filters
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
-from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, hit_of, scored, weigh
+from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
 from mcp_memory.search.relevance import relevances
 from mcp_memory.search.retrievers import KeywordRows, Mode, RetrievedRows, RetrieverConfig, Retrievers
 from mcp_memory.search.thresholds import UNSURE
@@ -103,15 +103,17 @@ class Searcher:
         limit: int,
         filters: Filters,
         mode: Mode = "hybrid",
+        explain: bool = False,
         is_prompt: bool = False,
     ) -> SearchResult:
         """Return at most `limit` hits. Raises IndexUnavailable or DeadlineExceeded if no retriever answers."""
-        ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, is_prompt=is_prompt)
+        ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain, is_prompt=is_prompt)
         hits = tuple(hit_of(ranked, self._config.snippet_chars, self._clock()) for ranked in ranking.passages)
         note = await self.remark(ranking, filters)
         degraded = "; ".join([*([ranking.degraded] if ranking.degraded else []), *ranking.stale]) or None
+        others = await self._left_out(query, filters, limit, mode) if explain else ()
         sure, signs = round(ranking.confidence, 3), ranking.signs.as_dict
-        return SearchResult(hits, sure, self._clock(), degraded, note, signs)
+        return SearchResult(hits, sure, self._clock(), degraded, note, signs, others)
 
     async def rank(
         self,
@@ -120,6 +122,7 @@ class Searcher:
         filters: Filters,
         limit: int = 100,
         mode: Mode = "hybrid",
+        explain: bool = False,
         is_prompt: bool = False,
     ) -> RankedList:
         """Return the whole passages behind the hits, with their notes. `is_prompt`: the query is a prompt to an agent,
@@ -148,10 +151,13 @@ class Searcher:
             asked, passages, keywords, rows.dense, has_words=bool(words), is_fitted=self._is_fitted, wanting=wanting
         )
         best, sure = best[:limit], confidence(signs, self._fitted)
+        reasons: Sequence[Mapping[str, Any] | None] = [None] * len(best)
+        if explain:
+            reasons = explained(best, rows, self._config.fusion, keywords.frequencies, keywords.meant)
         relevant: Sequence[float] = [1.0] * len(best)
         if is_prompt:
             relevant = relevances(best, rows, keywords, prompt=asked, confidence=sure, knows_cosines=self._is_fitted)
-        ranked = map(RankedChunk, (row.passage for row in best), scored(best, sure), relevant)
+        ranked = map(RankedChunk, (row.passage for row in best), scored(best, sure), reasons, relevant)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
         return RankedList(tuple(ranked), sure, signs, degraded, tuple(checked.remarks))
 
@@ -271,6 +277,11 @@ class Searcher:
             most=most_boost(question, weights),
             passages_of=self._index.passages,
         )
+
+    async def _left_out(self, query: str, filters: Filters, limit: int, mode: Mode) -> tuple[FilteredOut, ...]:
+        """Return the passages that the filters exclude from the first `limit` hits. Raises as `search`."""
+        wide = await self.rank(query, filters=without_filters(filters), limit=limit, mode=mode)
+        return passages_left_out((ranked.passage for ranked in wide.passages), filters)
 
 
 def _scores(fused: ScoredRows) -> dict[int, float]:

@@ -38,6 +38,7 @@ def input_schema(fields: Sequence[RequestField], facts: Mapping[str, Any]) -> di
 
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
+_STRINGS = {"type": "array", "items": _STRING}
 _NULLABLE = {"anyOf": [_STRING, {"type": "null"}]}
 
 
@@ -49,6 +50,8 @@ def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[
 def _string(description: str) -> dict[str, Any]:
     return {**_STRING, "description": description}
 
+
+_PLACE = {"path": _STRING, "start_line": _INTEGER, "end_line": _INTEGER}
 
 _HIT = _object(
     {
@@ -67,10 +70,11 @@ _HIT = _object(
         "outdated": _string("Since when, and what a newer note says instead, or when it ended."),
         "status": _string("superseded, archived, expired or candidate; absent if active."),
         "superseded_by": _string("Id of the active note that replaced it."),
+        "explain": {"type": "object"},
     },
     optional=(
         *("start_line", "end_line", "heading", "title", "project", "date", "is_whole"),
-        *("outdated", "status", "superseded_by"),
+        *("outdated", "status", "superseded_by", "explain"),
     ),
 )
 
@@ -81,8 +85,14 @@ SEARCH_SCHEMA = _object(
         "as_of": _string("Time of this answer."),
         "degraded": _string("Why the answer may be incomplete, and which hits' files changed since they were indexed."),
         "note": _string("Says that the answer is weak, or which filter excluded everything."),
+        "signs": {"type": "object", "description": "With explain: what the confidence is based on."},
+        "left_out": {
+            "type": "array",
+            "items": _object({"id": _STRING, **_PLACE, "title": _STRING, "filters": _STRINGS}),
+            "description": "With explain: what only the named filters excluded.",
+        },
     },
-    optional=("degraded", "note"),
+    optional=("degraded", "note", "signs", "left_out"),
 )
 
 _LINK = _object(dict.fromkeys(("id", "path", "text", "why"), _STRING), optional=("why",))
@@ -133,12 +143,11 @@ SNIPPET_CHARS = 600
 part pays for both."""
 
 
-def search_result(found: Payload, project: str | None) -> ToolResult:
-    """Word the answer of a search in this project."""
+def search_result(found: Payload, project: str | None, *, explain: bool) -> ToolResult:
+    """Word the answer of a search in this project. `explain`: the structure has all fields."""
     text = "\n".join([*_hit_lines(found, project), *_further_lines(found)])
-    hits = [_lean(hit, project) for hit in found["hits"]]
-    further = {name: value for name, value in found.items() if name != "signs"}
-    return ToolResult(text, structured_content={**further, "hits": hits})
+    hits = found["hits"] if explain else [_lean(hit, project) for hit in found["hits"]]
+    return ToolResult(text, structured_content={**found, "hits": hits})
 
 
 def append_result(receipt: Payload) -> ToolResult:
@@ -214,6 +223,9 @@ def _hit_lines(found: Payload, project: str | None) -> Iterator[str]:
 
 
 def _further_lines(found: Payload) -> Iterator[str]:
+    for passage in found.get("left_out", ()):
+        filters = ", ".join(passage["filters"])
+        yield f"excluded by {filters}: {in_line(short_id(passage['id']))} · {in_line(_place(passage))}"
     yield from (in_line(f"{name}: {found[name]}") for name in ("note", "degraded") if found.get(name))
 
 

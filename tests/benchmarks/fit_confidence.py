@@ -102,7 +102,7 @@ def main() -> None:
         place = Path(folder)
         config = EngineConfig(place, place, models())
         for questions in map(read_set, asked.sets):
-            (sets[questions.name],) = anyio.run(run, questions, config, [Variant()], place, print)
+            (sets[questions.name],) = anyio.run(run, questions, config, [Variant(explains=True)], place, print)
     before = fitted_weights()
     after = fit(sets, before)
     for name, answers in sets.items():

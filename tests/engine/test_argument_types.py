@@ -48,7 +48,7 @@ def test_what_is_left_out_comes_in_many_forms(sent: Any) -> None:
     ("name", "sent", "meant"),
     [
         ("limit", "5", 5), ("limit", " 5 ", 5), ("limit", 5.0, 5), ("limit", "5.0", 5), ("limit", "-1", -1),
-        ("include_archived", "true", True), ("include_archived", "False", False), ("mode", "Keyword", "keyword"),
+        ("explain", "true", True), ("explain", "False", False), ("mode", "Keyword", "keyword"),
         ("path", ["notes"], "notes"),
         ("query", "null", "null"), ("query", "[draft] of the note", "[draft] of the note"), ("query", "none", "none"),
     ],

@@ -39,11 +39,12 @@ T = TypeVar("T", RetrievalScore, RecallScore, ContextScore)
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A way to search: complete, or without one part."""
+    """A way to search: complete, or without one part. `explains`: the answers have the signs of their confidence."""
 
     name: str = ""
     mode: Mode = "hybrid"
     search: SearchConfig = field(default_factory=SearchConfig)
+    explains: bool = False
 
 
 _WITHOUT: dict[str, tuple[str, str, Any]] = {
@@ -204,7 +205,7 @@ async def _settled(engine: Engine, tell: Tell) -> None:
 async def _ask(engine: Engine, question: EvalQuestion, variant: Variant, faults: dict[str, None]) -> RetrievalScore:
     start = perf_counter()
     asked = {"query": question.text, "limit": HITS, "mode": variant.mode, "is_prompt": question.is_prompt}
-    result = search_result(await engine.perform("search", asked))
+    result = search_result(await engine.perform("search", {**asked, "explain": variant.explains}))
     took_ms = (perf_counter() - start) * 1000
     if result.degraded:
         faults[result.degraded] = None

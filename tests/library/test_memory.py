@@ -76,7 +76,9 @@ def test_three_sessions_are_stored_found_forgotten_and_restored(vault: Path) -> 
         assert again.status is Status.ACTIVE and again.etag == garden.etag
         assert (vault / garden.path).read_bytes() == before
         assert memory.search("hedgehogs in the compost").hits[0].id == garden.id
-        assert index.id in {hit.id for hit in memory.search("index").hits}
+        explained = memory.search("index", explain=True)
+        assert explained.signs and explained.hits[0].explain
+        assert index.id in {hit.id for hit in explained.hits}
 
 
 def test_the_same_conversation_is_stored_once(vault: Path) -> None:

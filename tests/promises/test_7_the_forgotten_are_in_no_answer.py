@@ -19,9 +19,9 @@ CANARY = "canaryxyzzy"
 async def everything_said(engine: KeywordEngine, target: str, path: str) -> str:
     """All that the engine can be brought to say about the canary."""
     asked = [
-        *[("search", {"query": q, "mode": mode, "limit": 1000, "include_archived": True})
+        *[("search", {"query": q, "mode": mode, "limit": 1000, "include_archived": True, "explain": explain})
           for q in (CANARY, "bird seed", "neighbour", "what sings at dawn")
-          for mode in ("hybrid", "keyword", "semantic")],
+          for mode in ("hybrid", "keyword", "semantic") for explain in {True, not EXHAUSTIVE}],
         *[("recall", {"query": q, "budget_tokens": 50_000}) for q in (CANARY, "bird seed", "neighbour")],
         ("recall", {}), ("recall", {"phase": "start"}), ("recall", {"ids": [target]}), ("recall", {"path": path}),
         ("recall", {"path": path, "lines": "1-"}), ("recall", {"path": "links.md"}), ("status", {}), ("doctor", {}),

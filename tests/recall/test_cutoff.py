@@ -18,7 +18,7 @@ NOTE = NoteRecord(NotePath("a.md"), NoteId("a"), Etag(""), "", "a", "note", Note
 
 def ranked(*scores: float, chars: int = 400, relevance: tuple[float, ...] = ()) -> list[RankedChunk]:
     return [
-        RankedChunk(Passage(at, at, Chunk("x" * chars, 0, chars, 1, 1), NOTE), score, relevant)
+        RankedChunk(Passage(at, at, Chunk("x" * chars, 0, chars, 1, 1), NOTE), score, None, relevant)
         for at, (score, relevant) in enumerate(zip(scores, relevance or scores, strict=True))
     ]
 
@@ -72,7 +72,7 @@ def test_a_statement_that_another_note_has_whole_is_told_once() -> None:
     def kept(*texts: str) -> list[str]:
         notes = [replace(NOTE, id=NoteId(str(at))) for at in range(len(texts))]
         passages = [Passage(at, 0, Chunk(text, 0, len(text), 1, 1), notes[at]) for at, text in enumerate(texts)]
-        told = cutoff.told_once([RankedChunk(passage, 1.0, 1.0) for passage in passages])
+        told = cutoff.told_once([RankedChunk(passage, 1.0, None, 1.0) for passage in passages])
         return [chunk.passage.chunk.text for chunk in told]
 
     short, whole = "We use uv, never pip.", "This repository uses uv, never pip, for Python."

@@ -59,9 +59,9 @@ async def test_a_prompt_with_another_model_is_judged_by_its_wording(toy_world: W
     toy_world.write("notes/queue.md", "We use LISTEN and NOTIFY for the queue.")
     async with toy_world.engine() as engine:
         wanted, other = [
-            await engine.search(prompt, is_prompt=True)
+            await engine.search(prompt, is_prompt=True, explain=True)
             for prompt in ("why did we drop rabbit for our queue?", "what is a queue?")
         ]
         assert wanted.hits[0].path == other.hits[0].path == "notes/queue.md"
         assert wanted.signs["wanting"] > 0 > other.signs["wanting"]
-        assert "wanting" not in (await engine.search("why did we drop rabbit for our queue?")).signs
+        assert "wanting" not in (await engine.search("why did we drop rabbit for our queue?", explain=True)).signs

@@ -25,7 +25,7 @@ def passage(chunk: int, text: str) -> Passage:
 def ordered(
     scores: Mapping[int, float], gained: Mapping[int, float], found: Mapping[int, Passage]
 ) -> list[WeightedRow]:
-    weighed = [WeightedRow(each, scores[c] + gained.get(c, 0.0)) for c, each in found.items()]
+    weighed = [WeightedRow(each, scores[c] + gained.get(c, 0.0), scores[c], {}) for c, each in found.items()]
     return sorted(weighed, key=lambda each: (-each.score, each.passage.chunk_id))
 
 

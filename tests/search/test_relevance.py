@@ -30,7 +30,7 @@ TEXTS = st.text(max_size=60)
 def ranked(*texts: str, path: str = "notes/{}.md") -> list[WeightedRow]:
     """Passages with the chunk ids 0, 1 and so on, each a tenth worse than the one before."""
     found = [replace(passage(text, path.format(number)), chunk_id=number) for number, text in enumerate(texts)]
-    return [WeightedRow(each, 2 * 0.9**number) for number, each in enumerate(found)]
+    return [WeightedRow(each, 2 * 0.9**number, 2.0, {}) for number, each in enumerate(found)]
 
 
 def listed(*chunks: int, best: float = 0.6) -> ScoredRows:

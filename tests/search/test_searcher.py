@@ -192,6 +192,46 @@ class TestHits:
         assert result.signs.get("cosine", 1) > 0.4
         assert result.note
 
+    async def test_explain(self, find: Callable[..., Any]) -> None:
+        first = (await find("When did Ada paint a lake?", explain=True)).hits[0]
+        reason = dict(first.explain)
+        assert reason["ranks"]["lexical"] >= 1 and reason["ranks"]["dense"] >= 1
+        assert -1 <= reason["cosine"] <= 1
+        assert reason["terms"] == ["ada", "paint", "lake"]
+        assert reason["boosts"] == {"lead Ada": 0.7, "time": 0.1}
+        assert (await find("lake")).hits[0].explain is None
+
+    async def test_explain_names_what_filters_left_out_and_which(self, index: Fails, toy: ToyEmbedder) -> None:
+        retired = {
+            "old.md": "---\nstatus: archived\n---\nOsaka was wet.",
+            "gone.md": "---\nstatus: deleted\n---\nOsaka.",
+        }
+        fill(index, {**FILES, **retired}, toy)
+        made = searcher(index, toy)
+
+        async def told(**filters: Any) -> dict[str, tuple[str, ...]]:
+            asked = replace(ALL, **filters)
+            found = await made.search("Osaka on Monday", limit=2, filters=asked, mode="keyword", explain=True)
+            assert not {each.path for each in found.left_out} & {hit.path for hit in found.hits}
+            return {each.path: each.filters for each in found.left_out}
+
+        trip, old = "notes/decision/japan.md", "old.md"
+        hidden = ("include_archived=false",)
+        assert await told() == {old: hidden}
+        assert await told(kinds=frozenset({"log"})) == {trip: ("kinds",), old: ("kinds", *hidden)}
+        assert await told(project="work", tags=frozenset({"x"})) == {trip: ("tags", "project"), old: ("tags", *hidden)}
+        assert await told(path_prefix="memory", states=frozenset(NoteState)) == {trip: ("path",), old: ("path",)}
+        assert await told(since=NOW) == {trip: ("since",), old: ("since", *hidden)}
+        assert (await made.search("Osaka", limit=2, filters=ALL)).left_out == ()
+
+    async def test_explain_names_what_the_index_matched_by(self, index: Fails, toy: ToyEmbedder) -> None:
+        fill(index, {"a.md": "# Zürich trip\n\nCall retry_with_backoff in connectTimeout from Köln near Basel."}, toy)
+        query = "zurich backoff timeout koln trpi"
+        first = (await searcher(index, toy).search(query, limit=1, filters=ALL, explain=True)).hits[0]
+        assert first.explain and first.explain["terms"] == ["zurich", "backoff", "timeout", "koln"]
+        first = (await searcher(index, toy).search("retry baesl", limit=1, filters=ALL, explain=True)).hits[0]
+        assert first.explain and first.explain["terms"] == ["retry", "baesl (basel)"]
+
     async def test_long_chunks_are_cut_short_ones_never(self, index: Fails) -> None:
         text = "zebra " + "word " * 300
         fill(index, {"a.md": text}, None)
@@ -403,9 +443,11 @@ async def test_a_remembered_answer_loses_a_note_that_expires(tmp_path: Path) -> 
 
 async def test_who_is_named_counts_also_where_the_vectors_are_another_models(index: Fails, toy: ToyEmbedder) -> None:
     fill(index, FILES, toy)
-    found = await searcher(index, ToyEmbedder("another")).search("What did Ada paint?", limit=6, filters=ALL)
+    found = await searcher(index, ToyEmbedder("another")).search(
+        "What did Ada paint?", limit=6, filters=ALL, explain=True
+    )
     assert "still being made" in found.degraded
-    assert found.hits[0].snippet.lstrip("- ").startswith("Ada: ")
+    assert found.hits[0].explain["boosts"].get("lead Ada") == 0.7
 
 
 class TestPassages:

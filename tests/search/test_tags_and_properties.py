@@ -82,7 +82,7 @@ async def test_a_note_is_found_by_its_phrases_and_no_answer_shows_them(toy_world
         await embedded(engine)
         first, *_ = await found(engine, "wording a commit", mode=mode)
         assert first == note.path
-        asked = {"query": "wording a commit", "mode": mode}
+        asked = {"query": "wording a commit", "mode": mode, "explain": True}
         answers = [json.dumps(await engine.perform("search", asked)), await engine.recall("wording a commit")]
         answers += [(await engine.brief("s", prompt)).text for prompt in (None, "wording a commit")]
         answers += [await engine.recall(), await engine.recall(ids=[note.id])]

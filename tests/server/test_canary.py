@@ -73,7 +73,7 @@ def trouble(wire: Wire, vault: Path) -> None:
         ("memory_append", {"content": CANARY * 100_000}),
         ("memory_append", {"content": CANARY, "supersedes": CANARY, CANARY: CANARY}),
         ("memory_search", {"query": CANARY}),
-        ("memory_search", {"query": f'"{CANARY}" NEAR( * ^'}),
+        ("memory_search", {"query": f'"{CANARY}" NEAR( * ^', "explain": True}),
         ("memory_search", {"query": CANARY, "limit": 0}),
         ("memory_search", {"query": CANARY, "since": CANARY}),
         ("memory_search", {"query": {CANARY: CANARY}}),

@@ -98,7 +98,7 @@ def test_no_arguments_break_a_tool(prey: Running, schemas: dict[str, dict], name
 @pytest.mark.parametrize("operation", ["search", "recall", "append", "forget", "restore", "adopt", "recover"])
 def test_nor_our_own_interface(prey: Running, operation: str):
     names = st.sampled_from(
-        ["query", "limit", "kinds", "tags", "path", "since", "mode", "ids", "lines", "phase", "content",
+        ["query", "limit", "kinds", "tags", "path", "since", "mode", "explain", "ids", "lines", "phase", "content",
          "title", "budget_tokens", "supersedes", "expires", "target", "reason", "project"]
     )  # fmt: skip
 

@@ -116,7 +116,7 @@ def test_quoting_costs_one_character_a_line(forged: Running):
 def test_no_character_hides_on_any_way_out(forged: Running, name: str):
     code = f"\\u{{{ord(HIDDEN[name][0]):X}}}"
     with Wire(forged) as wire:
-        found = wire.tool("memory_search", {"query": f"hazel {name}"})
+        found = wire.tool("memory_search", {"query": f"hazel {name}", "explain": True})
         hit = next(hit for hit in found["structuredContent"]["hits"] if f"hazel {name}" in hit["snippet"])
         said = [json.dumps(found, ensure_ascii=False), wire.text("memory_recall", {"query": f"hazel {name}"})]
         said += [wire.api(op, {"query": f"hazel {name}"}).text for op in ("search", "recall")]

@@ -55,8 +55,9 @@ def test_a_note_is_stored_found_read_and_forgotten_by_text_alone(daemon: Running
 
 def test_what_is_said_of_all_hits_is_in_the_text_too(reader: TextOnly):
     reader("memory_append", content="Thistles are cut in June.", kind="fact")
-    nothing = reader("memory_search", query="thistles", kinds=["commitment"], mode="keyword")
+    nothing = reader("memory_search", query="thistles", kinds=["commitment"], mode="keyword", explain=True)
     assert nothing.startswith("0 hits, ")
+    assert "\nexcluded by kinds" in nothing
     assert "\nnote: " in reader("memory_search", query="zebra quilt saxophone", kinds=["commitment"])
 
 
@@ -77,6 +78,9 @@ def test_the_structure_holds_all_that_the_text_says(both: Wire):
     whole = next(hit for hit in found["hits"] if "needles" in hit["snippet"])
     assert set(whole) == {"id", "path", "kind", "date", "score", "snippet", "project"}, "the path says the title"
     assert '· fact · park · "Garden"\n>Larches' in text
+    explained = both.tool("memory_search", {"query": "larches lose", "explain": True})["structuredContent"]
+    contract = {"id", "path", "start_line", "end_line", "heading", "title", "kind", "date", "score", "snippet"}
+    assert all(contract <= set(hit) for hit in explained["hits"])
     assert len(text) < len(str(found)), "the text is the shorter form"
 
 

@@ -103,8 +103,8 @@ def test_the_listing_has_no_word_too_many(tools):
 
 def test_what_is_not_listed_is_taken(both: Wire):
     both.tool("memory_append", {"content": "The alder is felled in March.", "session": "s1", "title": None})
-    found = both.tool("memory_search", {"query": "alder felled", "mode": "keyword", "kinds": None})
-    assert found["structuredContent"]["hits"]
+    found = both.tool("memory_search", {"query": "alder felled", "mode": "keyword", "explain": True, "kinds": None})
+    assert found["structuredContent"]["hits"][0]["explain"] and "signs" in found["structuredContent"]
 
 
 def test_structured_results_fit_their_schemas(tools, both: Wire):
@@ -121,7 +121,7 @@ def test_structured_results_fit_their_schemas(tools, both: Wire):
     for mode in ("hybrid", "semantic", "keyword"):
         within_s = time.monotonic() + 20  # its vector follows the append
         while note["id"] not in [
-            hit["id"] for hit in call("memory_search", query="tea house closes", mode=mode)["hits"]
+            hit["id"] for hit in call("memory_search", query="tea house closes", mode=mode, explain=True)["hits"]
         ]:
             assert time.monotonic() < within_s and mode == "semantic", mode
     assert call("memory_search", query="tea house", kinds=["fix"])["hits"] == []
@@ -148,7 +148,7 @@ def test_calls_are_taken_as_clients_send_them(both: Wire):
     stored = both.tool("memory_append", {**said, "expires": "in 2 weeks", "supersedes": ""})["structuredContent"]
     for filters in (
         {"tags": "clay"}, {"tags": "clay, kiln", "limit": None}, {"tags": "#kiln", "kinds": "Note", "limit": "5"},
-        {"kinds": '["note"]', "since": "yesterday", "until": "today", "include_archived": "true"}, {"mode": "Keyword"},
+        {"kinds": '["note"]', "since": "yesterday", "until": "today", "explain": "true"}, {"mode": "Keyword"},
     ):  # fmt: skip
         found = both.tool("memory_search", {"query": "kiln clay", **filters})["structuredContent"]
         assert stored["id"] in [hit["id"] for hit in found["hits"]], filters
@@ -207,7 +207,7 @@ MISFITS = [
     ("memory_search", {"query": "x", "kinds": {MARK: 1}}, "`kinds` must be a list of strings: E.g. ["),
     ("memory_search", {"query": "x", "kinds": [MARK, {MARK: 1}]}, "`kinds` must be a list of strings"),
     ("memory_search", {"query": "x", "mode": MARK}, "`mode` must be one of hybrid, semantic, keyword"),
-    ("memory_search", {"query": "x", "include_archived": MARK}, "`include_archived` must be true or false"),
+    ("memory_search", {"query": "x", "explain": MARK}, "`explain` must be true or false"),
     ("memory_search", {"query": "x", "kind": MARK}, "Unknown argument `kind`. (did you mean `kinds`?)"),
     ("memory_search", {"query": "x", "zzz": MARK}, "Unknown argument `zzz`. (it takes: query, limit"),
     ("memory_append", {"content": {"text": MARK * 20}}, "`content` must be a string: Self-contained Markdown"),

@@ -22,7 +22,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def everything(wire: Wire, target: str, words: str) -> dict[str, str]:
     """What an agent is answered on each way, by its name."""
-    query = {"query": words, "limit": 50}
+    query = {"query": words, "limit": 50, "explain": True}
     said = {
         "search": json.dumps(wire.tool("memory_search", query)),
         "search of archived": json.dumps(wire.tool("memory_search", {**query, "include_archived": True})),

@@ -11,7 +11,7 @@ from mcp_memory.search.filters import RETIRED, checked_limit, checked_query
 from mcp_memory.usage.unanswered import UNANSWERED_BELOW
 from mcp_memory.vault.withheld_pages import hits_not_withheld
 
-_NOT_FILTERS = frozenset({"query", "limit", "mode", "is_prompt"})
+_NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt"})
 
 
 async def search(core: Core, request: SearchRequest) -> SearchResult:
@@ -36,6 +36,7 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
         limit=limit,
         filters=filters,
         mode=request.mode,
+        explain=request.explain,
         is_prompt=request.is_prompt,
     )
     if NoteState.SUMMARY in filters.states:
