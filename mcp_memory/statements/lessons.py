@@ -74,7 +74,7 @@ def extract_lessons(messages: Sequence[TranscriptMessage]) -> Iterator[Candidate
     trouble: _Trouble | None = None
     wrong_ways = dict(_wrong_ways(messages))
     for at, message in enumerate(messages):
-        error = _error(message)
+        error = error_line(message)
         if trouble and message.role is Role.USER and not error and (trouble.remarks or trouble.changes):
             words = _confirmation(message)
             if words or trouble.succeeded:
@@ -169,7 +169,7 @@ def _call(message: TranscriptMessage) -> str:
     return ""
 
 
-def _error(message: TranscriptMessage) -> str:
+def error_line(message: TranscriptMessage) -> str:
     """Return the line that says most about an error, with the next line if it announces that; from your messages, only
     pasted or quoted lines."""
     if message.role is Role.ASSISTANT or (message.role is Role.TOOL and not message.failed):

@@ -20,6 +20,7 @@ from mcp_memory.statements.proposals import is_own_proposal
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import says_it_works
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences, user_sentences
+from mcp_memory.summaries.command_runs import command_runs, outcome_of, runs_command
 from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
@@ -28,9 +29,8 @@ from mcp_memory.text.language.word_tables import has_cue, read_cues
 from mcp_memory.text.pluralize import first_of
 
 ASKED, DECIDED, CHANGED, LEFT_OPEN = "Asked", "Decided", "Changed", "Left open"
-MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES, MOST_CHARS = 184, 30, 8, 90
-"""The most words of a summary's points, so that its page has 200; words of a single point; files in a list; characters
-of a command."""
+MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES = 184, 30, 8
+"""The most words of a summary's points, so that its page has 200; words of a single point; files in a list."""
 LEAST_WORDS = 3
 """The minimum number of content words of a sentence that names the task, or a decision without the proposal."""
 LEAST_ASKED = 3
@@ -44,9 +44,6 @@ SAME_POINT = 0.6
 _CUES = ("mcp_memory.summaries", "cues.toml")
 _has = partial(has_cue, *_CUES)
 
-_NO_WORDS = re.compile(r"\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*|(?<!\S)-\S+")
-"""Matches what two runs of a command may differ in: folder, variables, options, and the output's place."""
-_PATH = re.compile(r"[/.:]")
 _COMMAND = re.compile(r"`(.*)` fails: ")
 
 
@@ -78,7 +75,7 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
         one.offset for one in own if one.role is Role.USER and any(map(_is_worth_noting, user_sentences(one.turn.text)))
     )
     opening = next(asked, -1)
-    acted = max([opening, *(one.offset for one in own if _has("edits", one.tool) or _runs_command(one))])
+    acted = max([opening, *(one.offset for one in own if _has("edits", one.tool) or runs_command(one))])
     candidates = {(one.offset, one.said): one for one in extract_candidates(own, material=captured.material)}
     for one in _replies(own):
         stated = candidates.get((one.message.offset, one.sentence.text))
@@ -93,8 +90,8 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
     for points in parts.values():
         points.sort(key=lambda point: point.offset)
     parts[CHANGED] += _files(own, captured.project)
-    for runs in _commands(own):
-        point = _outcome(runs)
+    for runs in command_runs(own):
+        point = Point(outcome_of(runs), runs[-1].offset)
         if not runs[-1].failed or not _is_closed(point, own):
             parts[LEFT_OPEN if runs[-1].failed else CHANGED].append(point)
     return parts
@@ -191,13 +188,6 @@ def _with_proposal(one: SpokenSentence, text: str) -> str:
     return f"{offered[-1]} {text}" if offered else text
 
 
-def _outcome(runs: Sequence[TranscriptMessage]) -> Point:
-    """Return a command's outcome in one line."""
-    last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
-    why = last.turn.text.replace("`", "'").rpartition("\n")[2].strip()[:MOST_CHARS]
-    return Point(f"`{_line(last)}` {f'fails: {why}' if last.failed else f'{was}went well'}", last.offset)
-
-
 def is_worth_telling(parts: Parts) -> bool:
     return len(parts[ASKED]) >= LEAST_ASKED or any(points for name, points in parts.items() if name != ASKED)
 
@@ -246,59 +236,6 @@ def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
             if is_done and len(shared) >= least and coverage(words, shared) >= share:
                 return True
     return False
-
-
-def _commands(messages: Sequence[TranscriptMessage]) -> list[list[TranscriptMessage]]:
-    """Return the runs of each command that changes something, in the order of the last runs. A success of the same
-    command with other options, or for more files, is another run of a command that failed."""
-    found: list[list[TranscriptMessage]] = []
-    for message in messages:
-        if _runs_command(message):
-            known = [runs for runs in found if _is_again(message, runs[-1])]
-            found = [
-                *(runs for runs in found if runs not in known),
-                [*(run for runs in known for run in runs), message],
-            ]
-    return found
-
-
-def _runs_command(message: TranscriptMessage) -> bool:
-    """Return whether a tool runs a command that changes or checks something."""
-    given = _given(message)
-    is_command = bool(given) and "*** Begin" not in given and _has("acts", given)
-    return is_command and not read_action(message.arguments, "", None).only_reads
-
-
-def _given(message: TranscriptMessage) -> str:
-    return message.arguments.get("command") or message.arguments.get("cmd") or ""
-
-
-def _line(message: TranscriptMessage) -> str:
-    """Return a command in one line without backticks."""
-    return " ".join(_given(message).replace("`", "'").split())[:MOST_CHARS]
-
-
-def _is_again(message: TranscriptMessage, before: TranscriptMessage) -> bool:
-    if _line(message) == _line(before):
-        return True
-    words, old = (_words(_given(one)) for one in (message, before))
-    only_paths = all(_PATH.search(word) for word in old if word not in words)
-    is_again = (bool(words) and {*words} <= {*old} and only_paths) or words[1:] == old[1:] != []
-    steps, later = _steps(before), iter(_steps(message))
-    # a step is repeated by one with more options, unless more may check less
-    repeats_steps = bool(steps) and all(
-        any(one == step or ({*one} <= {*step} and not _has("checks", " ".join(one))) for step in later) for one in steps
-    )
-    return before.failed and not message.failed and (is_again or repeats_steps)
-
-
-def _words(command: str) -> list[str]:
-    return _NO_WORDS.sub(" ", command).split()
-
-
-def _steps(message: TranscriptMessage) -> list[list[str]]:
-    """Return the commands of which each needs the one before. The outcome is that of those after the last semicolon."""
-    return list(filter(None, map(_words, _given(message).rpartition(";")[2].split("&&"))))
 
 
 def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:
