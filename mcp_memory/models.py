@@ -26,6 +26,7 @@ TextHash = NewType("TextHash", str)  # sha256 of an embedded text, the key of th
 Meta = Mapping[str, Any]  # frontmatter as plain values: str, int, float, bool, None, datetime, date, list, dict
 IMPORTED_ID = "0" * 10  # begins the id of an imported note, in place of the time in a ULID
 IMPORTED = "imported"  # the folder of all imports in the managed folder
+INCUBATOR = "_idea-incubator"  # the folder of ideas that are not ripe, in the managed folder
 
 ABSENT = frozenset({"null", "none", "undefined"})
 """Words that clients pass for a value that they don't have."""
@@ -164,9 +165,11 @@ class NoteRecord:
 
     @property
     def is_foreign(self) -> bool:
-        """Return whether it was imported, or is in a read-only source."""
-        is_imported = self.id.startswith(IMPORTED_ID) or f"/{IMPORTED}/" in f"/{self.path}"
-        return is_imported or self.path.startswith("@")
+        """Return whether it doesn't say what holds here: it was imported, is in a read-only source, or is an idea that
+        is being incubated."""
+        folders = f"/{self.path}"
+        is_imported = self.id.startswith(IMPORTED_ID) or f"/{IMPORTED}/" in folders
+        return is_imported or self.path.startswith("@") or f"/{INCUBATOR}/" in folders
 
     @property
     def all_tags(self) -> tuple[str, ...]:
@@ -273,7 +276,7 @@ class Filters:
     due: bool = False  # only those with a `due`
     kinds_out: frozenset[str] = frozenset()  # notes of these kinds are excluded
     now: datetime | None = None  # notes whose `counts_until` is not after this are excluded
-    foreign: bool | None = None  # True: only imported notes and notes of read-only sources; False: only others
+    foreign: bool | None = None  # True: only notes that are `is_foreign`; False: only others
     private: PrivateMarks | None = None  # notes that these cover are excluded, and muted notes
 
     def admits(self, note: NoteRecord) -> bool:

@@ -6,13 +6,17 @@ from typing import Any, TypeVar
 
 import click
 
-from mcp_memory.cli.command_context import CommandContext
+from mcp_memory.cli.command_context import CommandContext, flag
 
 F = TypeVar("F", bound=Callable[..., Any])
 ALL_PROJECTS, NO_PROJECT = "--all-projects", "--no-project"
 
 kinds = click.option("-k", "--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
 tags = click.option("--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated.")
+archived = flag(
+    "--archived", "--include-archive", "include_archived", help="Include archived, superseded and expired notes."
+)
+inbox = flag("--include-inbox", help="Include proposals that wait for review.")
 session = click.option("--session", help="Only from this session.")
 
 

@@ -66,7 +66,7 @@ class _TooMany(_Misfit):
 
 @cache
 def fields_of(request: type[Any]) -> tuple[RequestField, ...]:
-    """The fields of a request, in order."""
+    """The fields of a request, in order, those that agents are shown first."""
     hints, found = get_type_hints(request, include_extras=True), list[RequestField]()
     for member in fields(request):
         hint, notes = hints[member.name], ()
@@ -76,7 +76,7 @@ def fields_of(request: type[Any]) -> tuple[RequestField, ...]:
             (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
         about = next((note for note in notes if isinstance(note, str)), None)
         found.append(RequestField(member.name, hint, about, UNLISTED not in notes, member.default is MISSING))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda field: not field.is_listed))
 
 
 def read_arguments(

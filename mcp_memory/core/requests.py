@@ -7,7 +7,7 @@ pays for each description.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Annotated, Any, Literal
 
 Mode = Literal["hybrid", "semantic", "keyword"]
@@ -27,8 +27,20 @@ class NoArguments:
     """A request that consists of its name."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RetiredNotes:
+    """The notes that a question covers only on request. `include_inbox`: proposals, for a person only, because nobody
+    has checked them."""
+
+    include_archived: Annotated[bool, "Include retired notes.", UNLISTED] = False
+    include_inbox: bool = False
+
+    def covered(self) -> Mapping[str, bool]:
+        return {field.name: getattr(self, field.name) for field in fields(RetiredNotes)}
+
+
 @dataclass(frozen=True)
-class SearchRequest:
+class SearchRequest(RetiredNotes):
     """The best passages for a question. `is_prompt`: the query is a prompt that someone typed for an agent, and
     `confidence` says whether it needs memory at all."""
 
@@ -41,14 +53,13 @@ class SearchRequest:
     since: Annotated[str | None, "From this date on."] = None
     until: Until = None
     path: Annotated[str | None, "A folder; @transcripts = past sessions, @claims = what is known."] = None
-    include_archived: Annotated[bool, "Include retired notes.", UNLISTED] = False
     mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
     explain: Annotated[bool, "Explain each hit, and list what filters excluded.", UNLISTED] = False
     is_prompt: bool = False
 
 
 @dataclass(frozen=True)
-class RecallRequest:
+class RecallRequest(RetiredNotes):
     """Text within a token budget: notes by id or path, what fits a question, or what a session starts with. `explain`:
     also what became of the budget."""
 
@@ -98,12 +109,14 @@ class AppendRequest:
 @dataclass(frozen=True)
 class UpdateRequest:
     """The new `text` of a note or entry (`target`: id or path); without one, the text that it has. `expected`: the
-    etag that you read; if another program has changed the note since, nothing is written."""
+    etag that you read; if another program has changed the note since, nothing is written. `create`: `target` is the
+    path of a new file, anywhere in the vault."""
 
     target: str
     text: str | None = None
     _: KW_ONLY
     expected: str | None = None
+    create: bool = False
 
 
 @dataclass(frozen=True)

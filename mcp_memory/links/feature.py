@@ -107,6 +107,7 @@ class LintRequest:
 
     fix: bool = False
     personal: bool = False
+    orphans: bool = False
 
 
 def build(core: Core) -> Feature:

@@ -76,6 +76,7 @@ def filters_from(
     until: str | None = None,
     path: str | None = None,
     include_archived: bool = False,
+    include_inbox: bool = False,
     now: datetime,
     tz: tzinfo,
 ) -> Filters:
@@ -90,6 +91,8 @@ def filters_from(
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
     # A search with `until` also finds notes that were superseded or expired since then; `counts_until` selects them.
     states = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived or until else [NoteState.ACTIVE]
+    if include_inbox:
+        states.append(NoteState.INBOX)
     if include_archived or (prefix and (is_note(prefix) or is_template_folder(prefix))):
         states.append(NoteState.ASIDE)
     if prefix and prefix.split("/")[0] == f"@{TRANSCRIPTS}":

@@ -6,6 +6,7 @@ from typing import cast
 
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import EVERYWHERE, Etag, NotePath, NoteState, Outcome
+from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.markdown import frontmatter, logs, sections
 from mcp_memory.text.markdown.frontmatter import BOM, newline_of
 from mcp_memory.text.markdown.logs import LogEntry
@@ -75,6 +76,13 @@ class NoteEditor:
         if entry and written and written != entry:
             self._rejournal(file, entry, written)
         return WriteResult(file, outcome, written)
+
+    def create(self, path: NotePath, text: str) -> WriteResult:
+        """Write a new file anywhere in the vault, for a person. Raises InvalidInput, Refused for a secret,
+        AlreadyExists, PathRefused, StorageFailed."""
+        self._notes.require_vault()
+        self._check("", text)
+        return WriteResult(self._notes.write(validate_new(path), text.encode(), None), Outcome.CREATED)
 
     def mute(self, path: NotePath, entry: str | None, project: str | None, *, undo: bool) -> NoteFile:
         """Mute a note or log entry by a mark in its head, in a project or everywhere, so that agents get it only if

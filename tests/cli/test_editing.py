@@ -91,3 +91,31 @@ def test_agents_change_notes_with_the_tools_alone(served: Place):
         agent.call("update", {"target": note["id"], "text": "The lock keeper is Bob."})
     answer = agent.call("forget", {"target": note["id"], "archive": True})
     assert answer["status"] == "archived"
+
+
+def test_your_own_folders_are_written_only_after_a_yes(served: Place):
+    own = served.vault / "Projects" / "house.md"
+    refused = served.run("edit", "--new", "Projects/house.md", stdin=b"The roof is slate.")
+    assert (refused.code, "--yes" in refused.err, own.exists()) == (5, True, False)
+    made = served.run("edit", "--new", "Projects/house.md", "--yes", stdin=b"The roof is slate.").ok().out
+    assert made.startswith("created  Projects/house.md")
+    assert own.read_text() == "The roof is slate."
+    refused = served.run("edit", "Projects/house.md", stdin=b"The roof is tin.")
+    assert (refused.code, "Projects/house.md" in refused.out + refused.err) == (5, True)
+    assert own.read_text() == "The roof is slate."
+    served.run("edit", "Projects/house.md", "--yes", stdin=b"The roof is tin.").ok()
+    assert own.read_text().strip() == "The roof is tin."
+    taken = served.run("edit", "--new", "Projects/house.md", "--yes", stdin=b"The roof is gold.")
+    assert taken.code == 1
+    assert "Traceback" not in taken.err
+    served.run("undo", "--yes").ok()
+    assert own.read_text() == "The roof is slate."
+    outside = served.run("edit", "--new", "../house.md", "--yes", stdin=b"x")
+    assert outside.code != 0
+    assert not (served.vault.parent / "house.md").exists()
+
+
+def test_an_agent_creates_no_file_in_your_folders(served: Place):
+    agent = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="agent")
+    with pytest.raises(Refused):
+        agent.call("update", {"target": "Projects/house.md", "text": "Mine now.", "create": True})

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Facts, Heading, fit, short_id
+from mcp_memory.cli.console import Facts, Heading, confirm, fit, print_status, short_id
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, note_words, with_note
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 
@@ -62,24 +62,34 @@ def _link_lines(link: Facts) -> list[Any]:
 
 @click.command()
 @note_words
+@flag("--new", "create", help="NOTE is the path of a new file, which may be in a folder of your own.")
 @click.option("--expected", metavar="ETAG", help="Write only if the note still has this etag (see append --json).")
+@flag("--yes", help="Don't ask.")
 @command_options
-def edit(cli: CommandContext, note: str, expected: str | None) -> None:
+def edit(cli: CommandContext, note: str, create: bool, expected: str | None, yes: bool) -> None:
     """Change a note or entry (id, path or a few of its words) in your editor ($VISUAL, $EDITOR), or replace its text
     from standard input.
 
-    If your text omits the lines between --- at the top of the note, they stay as they are. If another program changes
-    the note meanwhile, nothing is overwritten, your text is kept in a file, and the exit code is 6.
+    Unlike append, it also writes into your own folders; before it creates a file, or replaces one of your own from
+    standard input, it asks. If your text omits the lines between --- at the top of the note, they stay as they are. If
+    another program changes the note meanwhile, nothing is overwritten, your text is kept in a file, and the exit code
+    is 6.
 
     \b
     mcp-memory edit notes/fact/port.md
     echo "The port is 8090." | mcp-memory edit 01M7Z3HPR77M1K414E2NKABTV4
-    mcp-memory edit memory/2026-11-21.md#1f0c9a52b7d3e468   (one entry of a log)"""
+    mcp-memory edit memory/2026-11-21.md#1f0c9a52b7d3e468   (one entry of a log)
+    mcp-memory edit --new Projects/kiln.md --yes < plan.md"""
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
     is_piped = bool(data.strip())
     if not is_piped and not (sys.stdin.isatty() or os.environ.get("VISUAL") or os.environ.get("EDITOR")):
         raise InvalidInput("no text", hint="pipe it in, or set VISUAL to your editor")
-    note, before = with_note(cli, note, lambda target: (target, cli.ask("update", target=target)))
+    before: Facts = {"path": note, "text": "", "etag": None}
+    if not create:
+        note, before = with_note(cli, note, lambda target: (target, cli.ask("update", target=target)))
+    if not yes and (create or (is_piped and before["owner"] == "personal")):
+        print_status(f"{before['path']} {'will be a new file' if create else 'is your own file'}")
+        confirm("Write it?", abort=True)
     file = Path(mkdtemp(prefix="mcp-memory-edit-")) / PurePosixPath(before["path"]).name
     file.write_bytes(data if is_piped else before["text"].encode("utf-8", "surrogateescape"))
     if not is_piped:
@@ -92,7 +102,7 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
         expected = expected or before["etag"]
     text = data.decode("utf-8", "surrogateescape")
     try:
-        answer = cli.ask("update", target=note, text=text, expected=expected)
+        answer = cli.ask("update", target=note, text=text, expected=expected, create=create or None)
     except McpMemoryError as error:
         error.message += f"; your text is in {file}"
         if isinstance(error, PreconditionFailed):

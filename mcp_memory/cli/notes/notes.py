@@ -37,7 +37,8 @@ _until = note_options.until("As of this date: notes that were active then, even 
 @note_options.since("Only notes dated from this time on")
 @_until
 @click.option("--path", help="Only this folder or file.")
-@flag("--archived", "include_archived", help="Include archived, superseded and expired notes.")
+@note_options.archived
+@note_options.inbox
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
 @_project
 @command_options
@@ -71,6 +72,8 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
 @click.option("--phase", help="start, prompt, subagent, plan, build, debug, review, documenter, or one of yours.")
 @note_options.kinds
 @_until
+@note_options.archived
+@note_options.inbox
 @click.option("--budget", "budget_tokens", type=int, help="Return at most this many tokens of 4 characters.")
 @flag("--explain", help="Show what each kind took of the budget, and what had no room.")
 @_project

@@ -58,7 +58,8 @@ async def recall(core: Core, request: RecallRequest) -> RecalledText:
 async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> RecalledText:
     if plan.targets:
         return await _notes(core, request, plan)
-    filters = core.filters(kinds=plan.kinds, project=request.project, until=request.until, question=plan.question or "")
+    wanted = {"kinds": plan.kinds, "project": request.project, "until": request.until, **request.covered()}
+    filters = core.filters(**wanted, question=plan.question or "")
     if request.kinds:
         filters = await with_known_kinds(core, filters)
     if plan.question is None:

@@ -1,7 +1,8 @@
 """Stores notes: the file first, then the index."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 
 import anyio
@@ -199,6 +200,8 @@ async def update(core: Core, request: UpdateRequest) -> Receipt:
 
     Raises PreconditionFailed, InvalidInput, NotFound, Refused, StorageFailed."""
     core.indexing.watcher.touch()
+    if request.create:
+        return await _changed(core, partial(core.vault.editing.create, NotePath(request.target), request.text or ""))
     return await core.search.lookup.reach(
         [request.target], lambda places: edit_note(core, places[0], request.text or "", request.expected)
     )
@@ -207,8 +210,6 @@ async def update(core: Core, request: UpdateRequest) -> Receipt:
 async def edit_note(core: Core, place: Place, text: str, expected: str | None) -> Receipt:
     """Replace the text of a note or entry and index it. Raises the errors of the vault, and DeadlineExceeded, after
     which the same call returns the outcome."""
-    deadline_s = core.config.vault.write_deadline_s
-    until = monotonic() + deadline_s
     vault = core.vault
 
     def change() -> WriteResult:
@@ -217,6 +218,12 @@ async def edit_note(core: Core, place: Place, text: str, expected: str | None) -
             vault.provenance.adopt(edited.file)
         return edited
 
+    return await _changed(core, change)
+
+
+async def _changed(core: Core, change: Callable[[], WriteResult]) -> Receipt:
+    deadline_s = core.config.vault.write_deadline_s
+    until = monotonic() + deadline_s
     edited = await in_thread(change, deadline_s=deadline_s, what="changing the note")
     record = edited.file.record
     note_id = NoteId(f"{record.path}#{edited.entry}") if edited.entry else record.id

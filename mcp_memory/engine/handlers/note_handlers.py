@@ -63,7 +63,9 @@ async def update(core: Core, request: UpdateRequest) -> Payload:
     async def described(places: Sequence[Place]) -> Payload:
         path, entry = places[0]
         text, etag = await in_thread(read, path, entry, deadline_s=LOOK_DEADLINE_S, what="reading the note")
-        return {"path": path, "entry": entry, "etag": etag, "text": text}
+        note = await in_thread(core.index.note, path, deadline_s=LOOK_DEADLINE_S, what="looking for the note")
+        owner = core.vault.tier(path, note.id if note else NoteId(""))
+        return {"path": path, "entry": entry, "etag": etag, "text": text, "owner": owner}
 
     return await core.search.lookup.reach([request.target], described)
 

@@ -23,6 +23,7 @@ from mcp_memory.models import (
     EVERYWHERE,
     IMPORTED,
     IMPORTED_ID,
+    INCUBATOR,
     Filters,
     PrivateMarks,
     is_channel,
@@ -68,8 +69,9 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
     if filters.foreign is not None:
         not_in = "" if filters.foreign else "NOT "
         add(
-            f"{not_in}(substr(path, 1, 1) = '@' OR substr(id, 1, ?) = ? OR instr('/' || path, ?) > 0)",
-            len(IMPORTED_ID), IMPORTED_ID, f"/{IMPORTED}/",
+            f"{not_in}(substr(path, 1, 1) = '@' OR substr(id, 1, ?) = ?"
+            " OR instr('/' || path, ?) > 0 OR instr('/' || path, ?) > 0)",
+            len(IMPORTED_ID), IMPORTED_ID, f"/{IMPORTED}/", f"/{INCUBATOR}/",
         )  # fmt: skip
     if filters.private is not None:
         _leave_out(tables, filters.private, add)
