@@ -274,6 +274,8 @@ class Filters:
     session: str | None = None
     always_load: bool = False  # only notes that ask to be in every session
     due: bool = False  # only those with a `due`
+    authors: frozenset[str | None] | None = None  # only these sources; see `admits_author`
+    shared: str = ""  # the folder of notes for all agents
     kinds_out: frozenset[str] = frozenset()  # notes of these kinds are excluded
     now: datetime | None = None  # notes whose `counts_until` is not after this are excluded
     foreign: bool | None = None  # True: only notes that are `is_foreign`; False: only others
@@ -292,6 +294,7 @@ class Filters:
             and (note.always_load or not self.always_load)
             and ("due" in note.meta or not self.due)
             and note.kind not in self.kinds_out
+            and (note.is_log or self.admits_author(note))
             and (self.since is None or (date is not None and date >= self.since))
             and (self.until is None or (date is not None and date < self.until))
             and (self.now is None or (end := note.counts_until) is None or end > self.now)
@@ -304,6 +307,13 @@ class Filters:
         if self.project is None:
             return self.private is None or not is_channel(project)
         return project in self.names or (project is None and not is_channel(self.project))
+
+    def admits_author(self, note: NoteRecord) -> bool:
+        """Return whether notes of this author pass; a log has the authors of its entries. With the person (None), all
+        notes pass that no agent wrote on its own, and shared ones."""
+        if self.authors is None or note.source in self.authors:
+            return True
+        return None in self.authors and ("voice" in note.meta or note.is_foreign or is_below(note.path, self.shared))
 
     @property
     def names(self) -> frozenset[str | None]:
@@ -349,6 +359,7 @@ class Hit:
     score: float  # 0 to 1, comparable between queries
     snippet: str
     project: str | None = None
+    client: str | None = None  # the agent that wrote it; None for the person
     is_whole: bool = False  # whether the snippet is all of its note or log entry
     status: str = "active"  # or superseded, archived, expired, candidate
     superseded_by: NoteId | None = None  # the active note in its place

@@ -17,6 +17,7 @@ archived = flag(
     "--archived", "--include-archive", "include_archived", help="Include archived, superseded and expired notes."
 )
 inbox = flag("--include-inbox", help="Include proposals that wait for review.")
+agent = click.option("--agent", metavar="NAME", help="Only what this client wrote; `you` for your own notes.")
 session = click.option("--session", help="Only from this session.")
 
 

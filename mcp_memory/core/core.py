@@ -196,4 +196,4 @@ class Core:
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""
-        return filters_for(self.projects, self.clock, self.vault.layout.tz, **wanted)
+        return filters_for(self.projects, self.clock, self.vault.layout, self.config.recall.apart, **wanted)

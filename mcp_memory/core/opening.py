@@ -125,7 +125,7 @@ def _recall_ports(
     search: SearchPorts,
     transcripts: TranscriptPaths,
 ) -> RecallPorts:
-    filters = partial(filters_for, projects, clock, vault.layout.tz)
+    filters = partial(filters_for, projects, clock, vault.layout, config.recall.apart)
     off_record, meaning, keep_words = OffRecordSessions(config.state), search.searcher.meaning, config.recall.keep_words
     unanswered = UnansweredQuestions(clock, meaning, off_record.silences, keep_words=keep_words)
     uses = UseCounter(config.state / "usage.db", clock, meaning, vault.changes, unanswered)

@@ -15,6 +15,7 @@ Kinds = Annotated[Sequence[str] | None, "E.g. ['decision', 'fix']."]
 Project = Annotated[str | None, "'*' = all. Default: yours, and notes without one."]
 Until = Annotated[str | None, "As it was at this date."]
 UNLISTED = object()
+Agent = Annotated[str | None, "Author: 'own', 'all' (default) or a client's name.", UNLISTED]
 Session = Annotated[str | None, "Your session's id, if you know it.", UNLISTED]
 CLAIMS = "@claims"
 """The path at which agents search only claims."""
@@ -50,6 +51,7 @@ class SearchRequest(RetiredNotes):
     kinds: Kinds = None
     tags: Annotated[Sequence[str] | None, "Only with all of these tags.", UNLISTED] = None
     project: Project = None
+    agent: Agent = None
     since: Annotated[str | None, "From this date on."] = None
     until: Until = None
     path: Annotated[str | None, "A folder; @transcripts = past sessions, @claims = what is known."] = None
@@ -71,6 +73,7 @@ class RecallRequest(RetiredNotes):
     phase: Annotated[str | None, "Phase of your work: {phases}.", UNLISTED] = None
     kinds: Kinds = None
     project: Project = None
+    agent: Agent = None
     until: Until = None
     budget_tokens: Annotated[
         int | None, "100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start."

@@ -16,7 +16,7 @@ from mcp_memory.vault.shared.lost_entries import LostEntry
 
 Payload = dict[str, Any]
 
-_OPTIONAL = frozenset({"explain", "superseded_by", "outdated"})
+_OPTIONAL = frozenset({"client", "explain", "superseded_by", "outdated"})
 
 
 def lost_payload(lost: LostEntry) -> Payload:

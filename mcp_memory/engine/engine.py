@@ -16,7 +16,7 @@ from mcp_memory.core.arguments import request_from, with_iso_dates
 from mcp_memory.core.core import Clock, Core, EngineConfig, Operation
 from mcp_memory.core.opening import open_core
 from mcp_memory.core.project_finder import ProjectFinder
-from mcp_memory.core.requests import AppendRequest, ForgetRequest, RestoreRequest
+from mcp_memory.core.requests import AdviseRequest, AppendRequest, BriefRequest, ForgetRequest, RestoreRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.vault_status import list_active
 from mcp_memory.embedders.base import Progress
@@ -92,7 +92,7 @@ class Engine:
                 if not chosen.is_foreground:
                     raise
                 answer = await chosen.answer(request)
-        return chosen.to_payload(answer) if chosen.to_payload else answer
+            return chosen.to_payload(answer) if chosen.to_payload else answer
 
     async def settled(self) -> None:
         """Return once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""
@@ -138,6 +138,8 @@ def _named_in(request: object, caller: Caller) -> Caller:
             return replace(caller, client=source or caller.client, session=session or caller.session)
         case ForgetRequest(session=session) | RestoreRequest(session=session):
             return replace(caller, session=session or caller.session)
+        case BriefRequest(session=session) | AdviseRequest(session=session):
+            return replace(caller, client=session.partition("/")[0])
         case _:
             return caller
 

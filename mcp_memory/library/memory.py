@@ -171,6 +171,7 @@ class Memory(WholeNotes):
         kinds: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         project: str | None = None,
+        agent: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         path: str | None = None,
@@ -182,8 +183,9 @@ class Memory(WholeNotes):
         `find` returns whole notes. Raises InvalidInput."""
         return answers.search_result(
             self._ask(
-                "search", query=query, limit=top_k or limit, kinds=kinds, tags=tags, project=project, since=since,
-                until=until, path=path, include_archived=include_archived or None, mode=mode, explain=explain or None,
+                "search", query=query, limit=top_k or limit, kinds=kinds, tags=tags, project=project, agent=agent,
+                since=since, until=until, path=path, include_archived=include_archived or None, mode=mode,
+                explain=explain or None,
             )
         )  # fmt: skip
 
@@ -197,6 +199,7 @@ class Memory(WholeNotes):
         phase: str | None = None,
         kinds: Sequence[str] | None = None,
         project: str | None = None,
+        agent: str | None = None,
         until: datetime | str | None = None,
         budget_tokens: int | None = None,
     ) -> str:
@@ -204,7 +207,7 @@ class Memory(WholeNotes):
         full. Without arguments, return the text for a session's start. Raises InvalidInput, NotFound."""
         return self._ask(
             "recall", query=query, ids=ids, path=path, lines=lines, phase=phase, kinds=kinds, project=project,
-            until=until, budget_tokens=budget_tokens,
+            agent=agent, until=until, budget_tokens=budget_tokens,
         )["text"]  # fmt: skip
 
     def update(self, target: str, text: str, *, expected: str | None = None) -> Receipt:

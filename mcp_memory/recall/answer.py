@@ -288,7 +288,7 @@ class RecallAnswerer:
 
     async def topic(self, query: str, filters: Filters) -> TopicPage | None:
         """Return the page of the topic that a question asks about as a whole."""
-        if not (subject := topic_asked_about(query)):
+        if filters.authors or not (subject := topic_asked_about(query)):
             return None
         # private notes are only for those who ask for them
         wanted = replace(filters, private=self.config.private_marks)

@@ -79,6 +79,8 @@ class RecallConfig:
     """Whether words of prompts and questions may be kept on this machine: for `why` and for `stats --unanswered`."""
     private: tuple[str, ...] = ("private/", "tag:private")
     """The notes that agents only get if they ask: folders (a bare name at any depth), `kind:NAME`, `tag:NAME`."""
+    apart: tuple[str, ...] = ()
+    """The clients, or `*`, that don't get other agents' notes unless they ask."""
     phases: Mapping[str, PhaseConfig] = field(default_factory=dict[str, PhaseConfig])
     """Your phases are added to the shipped ones; a phase of the same name replaces the shipped one."""
 

@@ -13,7 +13,9 @@ from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
+from mcp_memory.vault.journals.change_journal import current_caller
 from mcp_memory.vault.note_file import NoteFile, find_entry, is_whole
+from mcp_memory.vault.ownership import author_of
 from mcp_memory.vault.succession.entry_marks import entry_record, has_private_lines, private_entries
 
 MAX_LABEL_CHARS = 100
@@ -131,6 +133,8 @@ class Excerpt:
         project = (labels.project if labels else note.project) or ""
         facts = [self.about] if self.about else ["" if day in path else day, clock if timed else "", named(kind)]
         facts += [named(project) if project != self.asking else ""]
+        author = labels.source if labels else author_of(note)
+        facts += [f"by {named(author)}" if author and author != current_caller().client else ""]
         facts += [f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""]
         facts += [self.short_id if self.entry or not path else "", named(path)]
         return " ".join(filter(None, facts)) + (self._label(title, path) if self.is_whole else self.place()) + remark
@@ -251,7 +255,8 @@ def latest_entries(file: NoteFile, wanted: Filters, private: PrivateMarks) -> li
         record = entry_record(file.record, entry.hash)
         if entry.hash in hidden or record.superseded_at or record.is_muted_in(project):
             continue
-        if wanted.admits_project(logs.labels([heading]).project):
+        labels = logs.labels([heading])
+        if wanted.admits_project(labels.project) and wanted.admits_author(replace(record, source=labels.source)):
             body = range(entry.start_line + 1, entry.end_line + 1) or [entry.start_line]
             whole = Excerpt(
                 file.record, entry.start_line, entry.end_line, "", (heading,), entry=entry.hash, time=entry.time,

@@ -1,11 +1,12 @@
 """Check a caller's filters, turn them into the index's filters, and explain which of them excluded something."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
 from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage, is_channel
@@ -17,7 +18,10 @@ from mcp_memory.text.language.terms import words
 from mcp_memory.topics.page import ENTITIES, SUMMARIES
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
+from mcp_memory.vault.journals.change_journal import current_caller
 from mcp_memory.vault.marks.set_aside import is_template_folder
+from mcp_memory.vault.note_file import FOR_ALL, Layout
+from mcp_memory.vault.ownership import PERSONS_SOURCES
 from mcp_memory.vault.succession.entry_marks import note_of
 
 _PROMISED = re.compile(
@@ -115,17 +119,31 @@ def filters_from(
 
 
 def filters_for(
-    projects: Projects, clock: Callable[[], datetime], tz: tzinfo, *, question: str = "", **wanted: Any
-) -> Filters:
-    """Make the filters of a request, with all names of its project and of other projects that the question names.
-    Raises InvalidInput for a filter that can't be used."""
-    found = filters_from(**wanted, now=clock(), tz=tz)
+    projects: Projects, clock: Callable[[], datetime], layout: Layout, apart: Collection[str], *, question: str = "",
+    agent: str | None = None, **wanted: Any,
+) -> Filters:  # fmt: skip
+    """Make the filters of a request, with all names of its project and of other projects that the question names. The
+    clients that are `apart` get no other agent's notes unless they ask for an `agent`. Raises InvalidInput for a filter
+    that can't be used."""
+    found = filters_from(**wanted, now=clock(), tz=layout.tz)
+    caller = current_caller().client
+    is_apart = caller not in PERSONS_SOURCES and {caller, "*"} & {*apart}
+    authors = _authors(agent or ("own" if is_apart else "all"), caller)
+    found = replace(found, authors=authors, shared=layout.in_home(FOR_ALL))
     if not found.project:
         return found
     label, aliases = projects.names_of(found.project)
     if question and not is_channel(label):
         aliases |= names_mentioned(question, projects)
     return replace(found, project=label, aliases=aliases)
+
+
+def _authors(agent: str, caller: str | None) -> frozenset[str | None] | None:
+    """Return the sources of the notes by this agent, `own` or `all`. What the person wrote is everybody's own."""
+    name = caller if agent == "own" else {"you": PERSON}.get(agent, agent)
+    if agent == "all":
+        return None
+    return PERSONS_SOURCES | {name} if agent == "own" or name in PERSONS_SOURCES else frozenset({name})
 
 
 def asks_for_commitments(query: str) -> bool:
@@ -155,7 +173,7 @@ def checked_query(query: str) -> str:
 
 FIELDS = {
     "path": "path_prefix", "kinds": "kinds", "tags": "tags", "project": "project", "since": "since", "until": "until",
-    "session": "session",
+    "session": "session", "agent": "authors",
 }  # fmt: skip
 """Each filter by its name in requests."""
 
@@ -208,9 +226,9 @@ def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[Fi
 
 def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
     """Return the filters that exclude this note."""
-    every = Filters(states=frozenset(NoteState), aliases=filters.aliases)
+    every = Filters(states=frozenset(NoteState), aliases=filters.aliases, shared=filters.shared)
     one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
-    failed = [name for name, alone in one_each if not alone.admits(note)]
+    failed = [name for name, alone in one_each if not (alone.admits(note) and alone.admits_author(note))]
     retired = note.state in RETIRED and note.state not in filters.states
     if retired or not replace(every, now=filters.now).admits(note):
         failed.append(ARCHIVED)

@@ -17,6 +17,7 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 from mcp_memory.vault.draft import past
 from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.note_file import is_whole
+from mcp_memory.vault.ownership import author_of
 from mcp_memory.vault.succession.entry_marks import note_of
 
 FIRST_READ = 2
@@ -226,6 +227,7 @@ def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
         score=ranked.score,
         snippet=chunk.text if is_short else truncate(chunk.text, snippet_chars // CHARS_PER_TOKEN),
         project=stated.project,
+        client=author_of(stated),
         is_whole=is_short and is_whole(chunk.text, chunk.headings, chunk.entry or note.content_hash),
         status=stated.status(now),
         outdated=f"ended {stated.expires_at.date()}" if stated.expires_at and stated.has_ended(now) else None,

@@ -63,6 +63,7 @@ _HIT = _object(
         "title": _string("Absent if the snippet or path says it."),
         "kind": _STRING,
         "project": {**_NULLABLE, "description": "Absent for the project of this session."},
+        "client": _string("The agent that wrote it, if it wasn't you."),
         "date": _NULLABLE,
         "score": {"type": "number", "description": "0 to 1, comparable between queries."},
         "snippet": _STRING,
@@ -73,7 +74,7 @@ _HIT = _object(
         "explain": {"type": "object"},
     },
     optional=(
-        *("start_line", "end_line", "heading", "title", "project", "date", "is_whole"),
+        *("start_line", "end_line", "heading", "title", "project", "client", "date", "is_whole"),
         *("outdated", "status", "superseded_by", "explain"),
     ),
 )
@@ -143,8 +144,11 @@ SNIPPET_CHARS = 600
 part pays for both."""
 
 
-def search_result(found: Payload, project: str | None, *, explain: bool) -> ToolResult:
-    """Word the answer of a search in this project. `explain`: the structure has all fields."""
+def search_result(found: Payload, project: str | None, client: str | None, *, explain: bool) -> ToolResult:
+    """Word the answer of a search by this client in this project. `explain`: the structure has all fields."""
+    for hit in found["hits"]:
+        if hit.get("client") == client:
+            hit.pop("client", None)
     text = "\n".join([*_hit_lines(found, project), *_further_lines(found)])
     hits = found["hits"] if explain else [_lean(hit, project) for hit in found["hits"]]
     return ToolResult(text, structured_content={**found, "hits": hits})
@@ -202,8 +206,9 @@ def _labels(hit: Payload, path: str) -> dict[str, str]:
 
 
 def _marks(hit: Payload, project: str | None) -> dict[str, str]:
-    """Return the project if it is another one, and the status if it isn't active."""
+    """Return the project if it is another one, an agent that wrote it, and the status if it isn't active."""
     marks = {"project": hit["project"] or ""} if hit["project"] != project else {}
+    marks |= {"client": hit["client"]} if "client" in hit else {}
     marks |= {"status": hit["status"]} if hit["status"] != "active" else {}
     marks |= {"superseded_by": hit["superseded_by"]} if "superseded_by" in hit else {}
     return {name: mark for name, mark in marks.items() if mark}
@@ -216,7 +221,8 @@ def _hit_lines(found: Payload, project: str | None) -> Iterator[str]:
         place = "" if hit["is_whole"] and short != hit["path"] else _place(hit)
         status = marks.get("status", "").upper()
         status += f" by {short_id(marks['superseded_by'])}" if "superseded_by" in marks else ""
-        facts = ["" if short == hit["path"] else short, hit["date"], hit["kind"], marks.get("project"), status]
+        author = f"by {marks['client']}" if "client" in marks else ""
+        facts = ["" if short == hit["path"] else short, hit["date"], hit["kind"], marks.get("project"), author, status]
         facts += [hit.get("outdated"), place, *map(in_quotes, _labels(hit, place).values())]
         yield " · ".join(in_line(fact) for fact in facts if fact)
         yield quoted(snippet if len(snippet) <= SNIPPET_CHARS else f"{snippet[:SNIPPET_CHARS]} …")

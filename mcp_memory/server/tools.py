@@ -117,7 +117,7 @@ async def memory_search(engine: Engine, arguments: dict[str, Any]) -> ToolResult
     don't search again."""
     wanted = await _with_project(engine, arguments)
     found = await engine.perform("search", wanted, _caller())
-    return search_result(found, wanted.get("project"), explain=bool(wanted.get("explain")))
+    return search_result(found, wanted.get("project"), _client(), explain=bool(wanted.get("explain")))
 
 
 async def memory_recall(engine: Engine, arguments: dict[str, Any]) -> ToolResult:

@@ -22,7 +22,7 @@ from mcp_memory.topics.page import MAP, NODE, PAGE, is_generated, is_page
 from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
 from mcp_memory.vault.marks.head_values import fixed, kept_of, marks_of, text_of, when_of, words_of
 
-ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
+ARCHIVE, INBOX, ALWAYS_LOAD, FOR_ALL = "_archive", "_inbox", "_always-load", "shared"
 MEMORY = NotePath("MEMORY.md")
 DREAMS = NotePath("DREAMS.md")  # what is proposed for it
 MAX_ID = 200

@@ -30,6 +30,11 @@ def is_persons(note: NoteRecord) -> bool:
     return note.source in PERSONS_SOURCES or "voice" in note.meta
 
 
+def author_of(note: NoteRecord) -> str | None:
+    """Return the agent that wrote a note; None if it is the person's, or imported."""
+    return None if is_persons(note) or note.is_foreign else note.source
+
+
 class OwnershipTier(StrEnum):
     """The owners of a note, from the least to the most that agents may do with it."""
 

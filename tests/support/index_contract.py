@@ -356,6 +356,31 @@ class IndexContract:
             assert index.frequencies(["alpha", "beta"], filters) == {"alpha": len(wanted), "beta": 0}
             assert index.count_chunks(filters) == len(wanted)
 
+    def test_notes_are_chosen_by_their_authors(self, index: Index) -> None:
+        notes: dict[str, dict[str, Any]] = {
+            "alice.md": {"source": "alice"}, "bob.md": {"source": "bob"},
+            "quoted.md": {"title": '"voice":', "source": "bob"},
+            "memory/2026-01-01.md": {"is_log": True},
+        }  # fmt: skip
+        common: dict[str, dict[str, Any]] = {
+            "person.md": {}, "cli.md": {"source": "cli"}, "home/shared/plan.md": {"source": "bob"},
+            "said.md": {"source": "bob", "meta": {"voice": "said"}}, "imported/x/a.md": {"source": "bob"},
+        }  # fmt: skip
+        start(index, [make_upsert(path, ["alpha"], **values) for path, values in (notes | common).items()])
+        persons = frozenset({None, "cli"})
+        for filters, wanted in (
+            (Filters(authors=frozenset({"alice"})), {"alice.md", "memory/2026-01-01.md"}),
+            (
+                Filters(authors=persons | {"alice"}, shared="home/shared"),
+                {"alice.md", "memory/2026-01-01.md", *common},
+            ),
+            (Filters(authors=persons), {"memory/2026-01-01.md", *common} - {"home/shared/plan.md"}),
+        ):
+            assert {str(note.path) for note in index.notes(filters)} == wanted
+            both = notes | common
+            assert {path for path, values in both.items() if filters.admits(make_note(path, **values))} == wanted
+            assert all(found == wanted for found in _paths_found(index, filters).values())
+
     # -- keywords ----------------------------------------------------------------------------------------------
     def test_a_chunk_outranks_its_neighbour_and_a_repeated_word_a_single_one(self, index: Index) -> None:
         filler = ["one two three", "four five six", "seven eight nine", "ten eleven twelve"]

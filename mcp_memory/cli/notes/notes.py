@@ -34,6 +34,7 @@ _until = note_options.until("As of this date: notes that were active then, even 
 @note_options.limit(6, 1000, "Show at most this many hits.")
 @note_options.kinds
 @note_options.tags
+@note_options.agent
 @note_options.since("Only notes dated from this time on")
 @_until
 @click.option("--path", help="Only this folder or file.")
@@ -71,6 +72,7 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
 @click.option("--lines", help="With --path: only these lines, e.g. 10-20.")
 @click.option("--phase", help="start, prompt, subagent, plan, build, debug, review, documenter, or one of yours.")
 @note_options.kinds
+@note_options.agent
 @_until
 @note_options.archived
 @note_options.inbox
@@ -160,7 +162,8 @@ def _print_hit(hit: Facts) -> None:
     status = hit.get("outdated", status)
     is_told = content_words(heading) <= content_words(f"{snippet} {hit['path']}")
     kind = None if f"/{hit['kind']}/" in f"/{hit['path']}" else hit["kind"]
-    facts = (hit["date"], kind, hit["project"], status, None if is_told else heading)
+    author = f"by {hit['client']}" if "client" in hit else None
+    facts = (hit["date"], kind, hit["project"], author, status, None if is_told else heading)
     about = " · ".join(filter(None, facts))
     ending = "" if hit["id"] == f"path:{hit['path']}" else short_id(hit["id"])
     whole = "  ".join(filter(None, (f"{score} {place}", about, ending)))

@@ -58,7 +58,8 @@ async def recall(core: Core, request: RecallRequest) -> RecalledText:
 async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> RecalledText:
     if plan.targets:
         return await _notes(core, request, plan)
-    wanted = {"kinds": plan.kinds, "project": request.project, "until": request.until, **request.covered()}
+    wanted = {"kinds": plan.kinds, "until": request.until, **request.covered()}
+    wanted |= {"project": request.project, "agent": request.agent}
     filters = core.filters(**wanted, question=plan.question or "")
     if request.kinds:
         filters = await with_known_kinds(core, filters)
@@ -69,7 +70,7 @@ async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> Rec
     recalled = await core.recall.answerer.question(
         plan.question, filters, plan.budget_tokens, plan.phase, [lag] if lag else []
     )
-    if not (request.kinds or request.until) and _is_unanswered(recalled):
+    if not (request.kinds or request.until or request.agent) and _is_unanswered(recalled):
         core.recall.uses.unanswered.add_from_caller(plan.question, filters.project)
     return recalled
 
@@ -144,9 +145,9 @@ def _plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
     if request.lines and (ids or not path):
         raise InvalidInput("`lines` needs `path`, and no `ids`", hint="pass the path of one note")
     if targets := list(dict.fromkeys([*(ids or ()), *([path] if path else ())])):
-        if query or phase or request.kinds or request.until:
+        if query or phase or request.kinds or request.until or request.agent:
             raise InvalidInput(
-                "`ids` and `path` can't be combined with query, phase, kinds or until", hint="call twice"
+                "`ids` and `path` can't be combined with query, phase, kinds, agent or until", hint="call twice"
             )
         if len(targets) > MOST_NOTES:
             raise InvalidInput(f"{len(targets)} notes are too many for one call", hint=f"pass at most {MOST_NOTES}")

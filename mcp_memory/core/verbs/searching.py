@@ -84,7 +84,7 @@ def _count(core: Core, request: SearchRequest, query: str, filters: Filters, res
     """Count the use of each hit, and an unfiltered question without a good answer. A search that also covers retired
     notes looks for a note, such as the one that `mcp-memory show WORDS` means."""
     core.recall.uses.add((hit.id for hit in result.hits), "found", question=query)
-    is_filtered = any((request.kinds, request.tags, request.path, request.since, request.until))
+    is_filtered = any((request.kinds, request.tags, request.agent, request.path, request.since, request.until))
     is_question = not (is_filtered or filters.states & RETIRED or request.is_prompt)
     if is_question and result.confidence < UNANSWERED_BELOW:
         core.recall.uses.unanswered.add_from_caller(query, filters.project)

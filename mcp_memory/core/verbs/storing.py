@@ -24,6 +24,7 @@ from mcp_memory.models import (
     Problem,
     Receipt,
     SimilarNote,
+    is_below,
     is_channel,
 )
 from mcp_memory.runtime.threads import in_thread
@@ -34,7 +35,7 @@ from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.draft import MAX_TITLE, Draft, WriteResult, creation, due_day, expiry, one_line
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.note_file import FOR_ALL, MEMORY, NoteFile
 
 LINK_TOKENS = 75
 
@@ -124,6 +125,8 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
 
 async def _draft(core: Core, request: AppendRequest) -> Draft:
     zone = core.vault.layout.tz
+    path = request.path.removeprefix("./") if request.path else None
+    is_for_all = path is not None and is_below(path, core.vault.layout.in_home(FOR_ALL))
     kind, created = await kind_to_store(core, request.kind), creation(request.created, zone, core.clock())
     is_commitment = kind.name == COMMITMENT
     due = due_day(request.due or (request.expires if is_commitment else None), zone)
@@ -138,12 +141,12 @@ async def _draft(core: Core, request: AppendRequest) -> Draft:
         title=request.title.strip() if request.title else None,
         tags=tuple(tag.strip() for tag in request.tags or ()),
         when=tuple(request.when or ()),
-        project=core.projects.label_named(request.project),
+        project=None if is_for_all else core.projects.label_named(request.project),
         session=request.session,
         source=request.source,
         expires_at=expiry(request.expires, zone) if request.due or not is_commitment else None,
         due=due,
-        path=request.path.removeprefix("./") if request.path else None,
+        path=path,
         created=created,
         section=request.section,
         once=request.once,

@@ -33,6 +33,11 @@ from mcp_memory.models import (
 from mcp_memory.runtime.lru_cache import LruCache
 
 _KEPT = 16
+_FOREIGN = (
+    f"(substr(path, 1, 1) = '@' OR substr(id, 1, {len(IMPORTED_ID)}) = ?"
+    " OR instr('/' || path, ?) > 0 OR instr('/' || path, ?) > 0)"
+)
+_FOREIGN_VALUES = (IMPORTED_ID, f"/{IMPORTED}/", f"/{INCUBATOR}/")
 
 
 def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
@@ -66,13 +71,7 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
             add(f"date {comparison} ?", bound)
     if (now := microseconds(filters.now)) is not None:
         add("(expires IS NULL OR expires > ?)", now)
-    if filters.foreign is not None:
-        not_in = "" if filters.foreign else "NOT "
-        add(
-            f"{not_in}(substr(path, 1, 1) = '@' OR substr(id, 1, ?) = ?"
-            " OR instr('/' || path, ?) > 0 OR instr('/' || path, ?) > 0)",
-            len(IMPORTED_ID), IMPORTED_ID, f"/{IMPORTED}/", f"/{INCUBATOR}/",
-        )  # fmt: skip
+    _select_by_origin(filters, add)
     if filters.private is not None:
         _leave_out(tables, filters.private, add)
         projects = [EVERYWHERE, *_projects(filters)]
@@ -83,6 +82,22 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
 
 def _projects(filters: Filters) -> list[str]:
     return sorted(bindable(name) for name in filters.names if name is not None)
+
+
+def _select_by_origin(filters: Filters, add: Callable[..., None]) -> None:
+    """Add the clauses for foreign notes, and for `Filters.admits_author`."""
+    if filters.foreign is not None:
+        add(f"{'' if filters.foreign else 'NOT '}{_FOREIGN}", *_FOREIGN_VALUES)
+    if filters.authors is None:
+        return
+    named = sorted(bindable(name) for name in filters.authors if name is not None)
+    clause = f"instr(record, '\"is_log\":true') > 0 OR json_extract(record, '$.source') IN ({_marks(named)})"
+    if None not in filters.authors:
+        add(f"({clause})", *named)
+        return
+    below, *places = _below(filters.shared)
+    clause += " OR json_extract(record, '$.source') IS NULL OR instr(record, '\"voice\":') > 0"
+    add(f"({clause} OR {_FOREIGN} OR {below})", *named, *_FOREIGN_VALUES, *places)
 
 
 def _below(prefix: str) -> tuple[str, ...]:

@@ -34,7 +34,8 @@ def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
 def admits(filters: Filters, passage: Passage) -> bool:
     """Return whether a passage as it is now passes the filters."""
     is_kept = filters.private is not None and is_private(passage, filters.private)
-    return not is_kept and filters.admits(note_of(passage))
+    note = note_of(passage)
+    return not is_kept and filters.admits(note) and filters.admits_author(note)
 
 
 def is_private(passage: Passage, private: PrivateMarks) -> bool:
