@@ -23,9 +23,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 from mcp_memory.server.results import (
-    APPEND_SCHEMA,
-    FORGET_SCHEMA,
-    SEARCH_SCHEMA,
+    OUTPUT_SCHEMAS,
     append_result,
     input_schema,
     link_text,
@@ -104,10 +102,10 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         )
         server.add_tool(tool)
 
-    add(memory_search, SearchRequest, _reads("Search memory"), schema=SEARCH_SCHEMA, meta=ALWAYS_LOAD)
+    add(memory_search, SearchRequest, _reads("Search memory"), schema=OUTPUT_SCHEMAS["search"], meta=ALWAYS_LOAD)
     add(memory_recall, RecallRequest, _reads("Recall from memory"), meta=ALWAYS_LOAD)
-    add(memory_append, AppendRequest, _writes("Store in memory"), schema=APPEND_SCHEMA)
-    add(memory_forget, ForgetRequest, _writes("Forget from memory"), own=_TARGET, schema=FORGET_SCHEMA)
+    add(memory_append, AppendRequest, _writes("Store in memory"), schema=OUTPUT_SCHEMAS["append"])
+    add(memory_forget, ForgetRequest, _writes("Forget from memory"), own=_TARGET, schema=OUTPUT_SCHEMAS["forget"])
 
 
 async def memory_search(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
