@@ -17,9 +17,8 @@ from mcp_memory.jobs.job import Every, Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT
-from mcp_memory.statements.candidate import make_title
 from mcp_memory.summaries.digest import Digests
-from mcp_memory.summaries.session_facts import Parts, choose_points, find_session_facts, is_worth_telling
+from mcp_memory.summaries.session_facts import Parts, choose_points, find_session_facts, is_worth_telling, title_of
 from mcp_memory.summarizers.base import SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME
 from mcp_memory.text.dates import parse_argument
@@ -108,7 +107,7 @@ class SessionSummaries:
         text, by = self._worded(parts, {} if place.is_database else _lines(place.file, parts))
         meta = {
             "id": own_id, "kind": SESSION, "project": captured.project, "created": min(times), "updated": max(times),
-            "title": make_title(next(points[0].text for points in parts.values() if points)), "covers": covers,
+            "title": title_of(parts), "covers": covers,
             "source": captured.client, "session": captured.session, "derived_from": stored or None,
             "node_kind": SESSION, "by": by,
         }  # fmt: skip

@@ -1,8 +1,10 @@
 """Extracts from a session what was asked, decided, changed and left open, in 200 words. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from typing import NamedTuple
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
@@ -10,11 +12,16 @@ from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.models import NoteId
 from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.moments.tool_action import read_action
-from mcp_memory.statements.candidate import Candidate, StatementKind, id_of
+from mcp_memory.statements.agreements import find_agreement
+from mcp_memory.statements.candidate import Candidate, StatementKind, id_of, make_title
 from mcp_memory.statements.cues import is_not_to_be_kept
 from mcp_memory.statements.extractor import extract_candidates
+from mcp_memory.statements.proposals import is_own_proposal
+from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import says_it_works
-from mcp_memory.statements.user_sentences import UserSentence, user_sentences
+from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences, user_sentences
+from mcp_memory.summaries.command_runs import command_runs, outcome_of, runs_command
+from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words, coverage, jaccard
@@ -22,9 +29,10 @@ from mcp_memory.text.language.word_tables import has_cue, read_cues
 from mcp_memory.text.pluralize import first_of
 
 ASKED, DECIDED, CHANGED, LEFT_OPEN = "Asked", "Decided", "Changed", "Left open"
-MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES, MOST_CHARS = 184, 30, 8, 90
-"""The most words of a summary's points, so that its page has 200; words of a single point; files in a list; characters
-of a command."""
+MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES = 184, 30, 8
+"""The most words of a summary's points, so that its page has 200; words of a single point; files in a list."""
+LEAST_WORDS = 3
+"""The minimum number of content words of a sentence that names the task, or a decision without the proposal."""
 LEAST_ASKED = 3
 """The minimum number of questions for a summary of a session that only answered questions."""
 SHARED, SHARED_SHARE, COMMAND_SHARE = 2, 0.6, 0.5
@@ -36,9 +44,6 @@ SAME_POINT = 0.6
 _CUES = ("mcp_memory.summaries", "cues.toml")
 _has = partial(has_cue, *_CUES)
 
-_NO_WORDS = re.compile(r"\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*|(?<!\S)-\S+")
-"""Matches what two runs of a command may differ in: folder, variables, options, and the output's place."""
-_PATH = re.compile(r"[/.:]")
 _COMMAND = re.compile(r"`(.*)` fails: ")
 
 
@@ -58,70 +63,129 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
     """Return the points of each part in order, files and commands last. Messages of sub-agents are skipped."""
     own = [message for message in captured.messages if message.turn.session == captured.messages[0].turn.session]
     parts: dict[str, list[Point]] = {ASKED: [], DECIDED: [], CHANGED: [], LEFT_OPEN: []}
-    said = [(message, user_sentences(message.turn.text)) for message in own if message.role is Role.USER]
-    denials = [denial for message, told in said for denial in _denials(message.offset, told)]
 
     def add(part: str, text: str, offset: int, note: NoteId | None = None) -> None:
         new, plain = content_words(text), text.split()
-        is_denied = any(offset <= at and denied <= new for at, denied in denials)
-        if part == DECIDED and is_denied and not _has("denial", text):
-            return
         known = [content_words(point.text) for points in parts.values() for point in points]
         if new and not any(jaccard(new, words) >= SAME_POINT or new <= words for words in known):
             short = plain if len(plain) <= MOST_WORDS else [*plain[:MOST_WORDS], "…"]
             parts[part].append(Point(" ".join(short), offset, note))
 
-    opening = next((message.offset for message in own if message.role is Role.USER), -1)
-    acted = max([opening, *(one.offset for one in own if _has("edits", one.tool) or _runs_command(one))])
-    for candidate in extract_candidates(own, material=captured.material):
-        if candidate.kind is not StatementKind.FIX:
-            part = _part_of(candidate, opening, acted)
-            add(part, candidate.statement, candidate.offset, id_of(candidate, captured))
-    for message, told in said:
-        for sentence in filter(_is_worth_noting, told):
-            is_open = not sentence.is_question and _is_left_open(sentence.view, message.offset, acted)
-            add(LEFT_OPEN if is_open else ASKED, sentence.text, message.offset)
-    answers = [message for message in own if message.role is Role.ASSISTANT]
-    for message in answers:
-        stated = [sentence.text for sentence in sentences(message.turn.text)]
-        if found := [sentence for sentence in stated if _has("found", sentence)]:
-            add(CHANGED, max(found, key=lambda sentence: len(facts(sentence))), message.offset)
-        for sentence in stated if message is answers[-1] else ():
-            if _is_left_open(sentence, message.offset, acted) and not sentence.endswith("?"):
-                add(LEFT_OPEN, sentence, message.offset)
+    asked = (
+        one.offset for one in own if one.role is Role.USER and any(map(_is_worth_noting, user_sentences(one.turn.text)))
+    )
+    opening = next(asked, -1)
+    acted = max([opening, *(one.offset for one in own if _has("edits", one.tool) or runs_command(one))])
+    candidates = {(one.offset, one.said): one for one in extract_candidates(own, material=captured.material)}
+    for one in _replies(own):
+        stated = candidates.get((one.message.offset, one.sentence.text))
+        note = id_of(stated, captured) if stated else None
+        for part, text in _sorted(one, opening, acted, stated):
+            add(part, text, one.message.offset, note)
+    if parts[DECIDED] or parts[LEFT_OPEN]:
+        parts[ASKED] = [point for point in parts[ASKED] if point.offset == opening or not point.text.endswith("?")]
+    for part, text, offset in _told_by_assistant(own, acted):
+        add(part, text, offset)
     parts[LEFT_OPEN] = [point for point in parts[LEFT_OPEN] if not _is_closed(point, own)]
     for points in parts.values():
         points.sort(key=lambda point: point.offset)
     parts[CHANGED] += _files(own, captured.project)
-    for runs in _commands(own):
-        point = _outcome(runs)
+    for runs in command_runs(own):
+        point = Point(outcome_of(runs), runs[-1].offset)
         if not runs[-1].failed or not _is_closed(point, own):
             parts[LEFT_OPEN if runs[-1].failed else CHANGED].append(point)
     return parts
 
 
-def _part_of(candidate: Candidate, opening: int, acted: int) -> str:
-    """Return the part that a statement belongs to."""
-    is_decided = candidate.outright and candidate.kind is not StatementKind.FACT
-    if not is_decided and _is_left_open(candidate.text, candidate.offset, acted):
-        return LEFT_OPEN
-    # A commitment has its own reminder.
-    is_asked = candidate.offset == opening or candidate.kind is StatementKind.COMMITMENT
-    return ASKED if is_asked else DECIDED
+def _told_by_assistant(messages: Sequence[TranscriptMessage], acted: int) -> Iterator[tuple[str, str, int]]:
+    """Yield what the assistant found, what it noted as settled, and what its last message leaves open."""
+    reply, is_last = "", True
+    for message in reversed(messages):
+        if message.role is Role.USER:
+            reply = message.turn.text
+        if message.role is not Role.ASSISTANT:
+            continue
+        stated = [sentence.text for sentence in sentences(message.turn.text)]
+        for sentence in stated:
+            if _has("restates", sentence) and not _has("changes", reply):
+                yield DECIDED, sentence, message.offset
+            is_open = is_last and (_is_left_open(sentence, message.offset, acted) or _has("owed", sentence))
+            if is_open and not sentence.endswith("?"):
+                yield LEFT_OPEN, sentence, message.offset
+        if found := [sentence for sentence in stated if _has("found", sentence)]:
+            yield CHANGED, max(found, key=lambda sentence: len(facts(sentence))), message.offset
+        is_last = False
 
 
-def _denials(offset: int, told: Sequence[UserSentence]) -> Iterator[tuple[int, Set[str]]]:
-    """Yield the words of each value that a message at this offset denies."""
-    for sentence in told:
-        if denial := read_cues(*_CUES)["denial"].match(sentence.view):
-            yield offset, content_words(denial["what"])
+def title_of(parts: Parts) -> str:
+    """Return the task as a title: the first sentence that asks for something by name, without `could you`."""
+    asked = [point.text for point in parts[ASKED]] or [point.text for points in parts.values() for point in points]
+    named = [text for text in asked if len(content_words(_without_wish(text))) >= LEAST_WORDS] or asked
+    task = next((text for text in named if _has("asks_for", text)), named[0])
+    return make_title(_without_wish(task) or task)
 
 
-def _outcome(runs: Sequence[TranscriptMessage]) -> Point:
-    """Return a command's outcome in one line."""
-    last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
-    why = last.turn.text.replace("`", "'").rpartition("\n")[2].strip()[:MOST_CHARS]
-    return Point(f"`{_line(last)}` {f'fails: {why}' if last.failed else f'{was}went well'}", last.offset)
+def _without_wish(text: str) -> str:
+    wish = read_cues(*_CUES)["wish"].match(lowered(text))
+    return text[wish.end() if wish else 0 :]
+
+
+def _replies(messages: Sequence[TranscriptMessage]) -> Sequence[SpokenSentence]:
+    """Return the person's sentences, each with the answer before its message, without those that a later sentence
+    denies. What the next words put off is one with them: `Add a test. But that after the release.`"""
+    answer, found, cues = "", list[SpokenSentence](), read_cues(*_CUES)
+    for one in spoken_sentences(messages):
+        answer = one.assistant if one.place == 0 else answer
+        sentence = one.sentence
+        if denial := cues["denial"].match(sentence.view):
+            denied = content_words(denial["what"])
+            found = [other for other in found if not denied <= content_words(other.sentence.text)]
+        elif one.place and found and cues["puts_off"].match(sentence.view):
+            text = f"{found.pop().sentence.text.rstrip(' .')}, {sentence.text}"
+            sentence = replace(sentence, text=text, view=lowered(text))
+        found.append(replace(one, sentence=sentence, assistant=answer))
+    return found
+
+
+def _sorted(one: SpokenSentence, opening: int, acted: int, stated: Candidate | None) -> Iterator[tuple[str, str]]:
+    """Yield the parts that a sentence of the person belongs to, each with its text: none for a refusal, a musing, an
+    aside or a chat. `stated`: what was made of the sentence."""
+    sentence, offset = one.sentence, one.message.offset
+    text, view, told = sentence.text, sentence.view, content_words(sentence.text)
+    decided = stated.statement if stated and stated.outright and stated.kind is not StatementKind.FACT else ""
+    is_noteworthy, cues = _is_worth_noting(sentence), read_cues(*_CUES)
+    is_chat = cues["chat"].fullmatch(view.strip()) and not told & content_words(one.assistant)
+    if offset <= opening or sentence.is_question:
+        if is_noteworthy and offset >= opening:
+            yield ASKED, text
+        return
+    if not told or _has("refused", view) or sentence.may_be_pasted or is_not_to_be_kept(sentence):
+        return
+    owed, is_musing = cues["owed"].search(view), _has("musing", view)
+    if owed or _has("puts_off", view) or _is_left_open(view, offset, acted):
+        head = text[: owed.start()].rstrip() if owed else ""
+        if head[-1:] in {",", ";"} and not is_musing:
+            yield DECIDED, head.rstrip(",;")
+            text = text[len(head) :].strip()
+        if len(told) > 1:
+            yield LEFT_OPEN, _with_proposal(one, text)
+    elif decided:
+        yield DECIDED, f"{decided} {text}" if len(told - content_words(decided)) > 1 else decided
+    elif not (is_chat or is_musing or _has("aside", view)):
+        is_answer = _has("offers", one.assistant) and (_has("or", one.assistant) or not _has("inquires", one.assistant))
+        explains = one.place > 0 and _has("explains", view.partition(",")[0])
+        if _has("settles", view) or (is_answer and not explains):
+            found = find_agreement(one) if len(told) < LEAST_WORDS else None
+            yield DECIDED, found.statement if found else _with_proposal(one, text) if _has("answers", view) else text
+        elif is_noteworthy and not is_answer:
+            yield ASKED, text
+
+
+def _with_proposal(one: SpokenSentence, text: str) -> str:
+    """Return an answer behind the assistant's last proposal, if it has one."""
+    said = assistant_sentences(one.assistant) if one.place == 0 else ()
+    offered = [sentence.text for at, sentence in enumerate(said) if is_own_proposal(said, at)]
+    return f"{offered[-1]} {text}" if offered else text
 
 
 def is_worth_telling(parts: Parts) -> bool:
@@ -129,20 +193,13 @@ def is_worth_telling(parts: Parts) -> bool:
 
 
 def choose_points(parts: Parts) -> Parts:
-    """Choose the first point of each part, then the points with the most information per word (facts weigh more). The
-    order within a part stays."""
-    ranked: list[tuple[bool, float, str, int, int]] = []
-    for name, points in parts.items():
-        for at, (text, *_) in enumerate(points):
-            cost, worth = len(text.split()) + 2, 3 * len(facts(text)) + len(content_words(text))
-            ranked.append((at > 0, -worth / (cost + 3), name, at, cost))
-    left, chosen = MOST_WORDS_IN_ALL, set[tuple[str, int]]()
-    for _, _, name, at, cost in sorted(ranked):
-        if cost <= left:
-            left, chosen = left - cost, chosen | {(name, at)}
-    shown: Parts = {name: [] for name in parts}
-    for name, points in parts.items():
-        shown[name] = [point for at, point in enumerate(points) if (name, at) in chosen]
+    """Choose the first point of each part, then the second, as far as there is room."""
+    left, shown = MOST_WORDS_IN_ALL, {name: list[Point]() for name in parts}
+    for row in zip_longest(*parts.values()):
+        for name, point in zip(parts, row, strict=True):
+            if point and (cost := len(point.text.split()) + 2) <= left:
+                left -= cost
+                shown[name].append(point)
     return shown
 
 
@@ -179,59 +236,6 @@ def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
             if is_done and len(shared) >= least and coverage(words, shared) >= share:
                 return True
     return False
-
-
-def _commands(messages: Sequence[TranscriptMessage]) -> list[list[TranscriptMessage]]:
-    """Return the runs of each command that changes something, in the order of the last runs. A success of the same
-    command with other options, or for more files, is another run of a command that failed."""
-    found: list[list[TranscriptMessage]] = []
-    for message in messages:
-        if _runs_command(message):
-            known = [runs for runs in found if _is_again(message, runs[-1])]
-            found = [
-                *(runs for runs in found if runs not in known),
-                [*(run for runs in known for run in runs), message],
-            ]
-    return found
-
-
-def _runs_command(message: TranscriptMessage) -> bool:
-    """Return whether a tool runs a command that changes or checks something."""
-    given = _given(message)
-    is_command = bool(given) and "*** Begin" not in given and _has("acts", given)
-    return is_command and not read_action(message.arguments, "", None).only_reads
-
-
-def _given(message: TranscriptMessage) -> str:
-    return message.arguments.get("command") or message.arguments.get("cmd") or ""
-
-
-def _line(message: TranscriptMessage) -> str:
-    """Return a command in one line without backticks."""
-    return " ".join(_given(message).replace("`", "'").split())[:MOST_CHARS]
-
-
-def _is_again(message: TranscriptMessage, before: TranscriptMessage) -> bool:
-    if _line(message) == _line(before):
-        return True
-    words, old = (_words(_given(one)) for one in (message, before))
-    only_paths = all(_PATH.search(word) for word in old if word not in words)
-    is_again = (bool(words) and {*words} <= {*old} and only_paths) or words[1:] == old[1:] != []
-    steps, later = _steps(before), iter(_steps(message))
-    # a step is repeated by one with more options, unless more may check less
-    repeats_steps = bool(steps) and all(
-        any(one == step or ({*one} <= {*step} and not _has("checks", " ".join(one))) for step in later) for one in steps
-    )
-    return before.failed and not message.failed and (is_again or repeats_steps)
-
-
-def _words(command: str) -> list[str]:
-    return _NO_WORDS.sub(" ", command).split()
-
-
-def _steps(message: TranscriptMessage) -> list[list[str]]:
-    """Return the commands of which each needs the one before. The outcome is that of those after the last semicolon."""
-    return list(filter(None, map(_words, _given(message).rpartition(";")[2].split("&&"))))
 
 
 def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:

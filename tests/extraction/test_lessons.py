@@ -51,7 +51,7 @@ def test_a_change_after_which_the_same_command_succeeds_is_what_worked() -> None
         ran(test, "1 passed"),
         person("works now, thanks", 9),
     ])  # fmt: skip
-    assert "What worked:\n```\napp/port.py\n- PORT = 80\n+ PORT = 8080\n```" in lesson.text
+    assert f"What worked:\n```\napp/port.py\n- PORT = 80\n+ PORT = 8080\n{test}\n```" in lesson.text
     assert "cat app" not in lesson.text and lesson.score == CONFIRMED and "> works now, thanks" in lesson.text
 
 
@@ -74,7 +74,8 @@ def test_what_went_by_itself_or_was_left_teaches_nothing(messages: list[Transcri
 
 
 def test_backticks_in_a_command_stay_within_its_fence() -> None:
-    (lesson,) = extract_lessons([ran("psql a", "FATAL error", failed=True), ran("psql b <<'```'\n```")])
+    said = assistant("The database of the shop is called b, and a is only its template.")
+    (lesson,) = extract_lessons([ran("psql a", "FATAL error", failed=True), said, ran("psql b <<'```'\n```")])
     assert "````\npsql b <<'```'\n```\n````" in lesson.text
 
 
@@ -90,3 +91,86 @@ async def test_it_is_told_when_its_error_comes_again_and_nearly_the_same_is_stor
         assert len(paths(engine, NoteState.INBOX)) == 1
         told = await engine.perform("advise", {"session": "s", "output": f"$ pnpm i\n {ERROR}\n"})
         assert FIXED in told["text"]
+
+
+REFUSED = 'sqlalchemy.exc.OperationalError: connection to server at "localhost", port 5432 failed: Connection refused'
+MISSING = "ModuleNotFoundError: No module named 'myst_parser'"
+OUTPUTS = {
+    "pytest": (f"E   {REFUSED}\nFAILED tests/test_orders.py::test_insert - sqlalchemy\n1 failed, 12 passed", REFUSED),
+    "make": (f"Traceback (most recent call last):\n{MISSING}\nmake: *** [Makefile:12: docs] Error 1", MISSING),
+    "compose": (f"api-1  | {MISSING}\napi-1 exited with code 1", MISSING),
+    "tsc": (
+        "a.ts:3:1 - error TS2339: No property 'id'.\n\nFound 2 errors in 2 files.",
+        "error TS2339: No property 'id'.",
+    ),
+    "java": (
+        "java.lang.RuntimeException: no start\nCaused by: java.net.ConnectException: refused",
+        "Caused by: java.net",
+    ),
+    "cargo": (
+        "error: custom build failed\nthread 'main' panicked at b.rs:2:\nOODLE_DIR is not set",
+        "b.rs:2: OODLE_DIR",
+    ),
+}
+
+
+@pytest.mark.parametrize("program", OUTPUTS)
+def test_the_line_that_says_what_is_wrong_is_quoted(program: str) -> None:
+    printed, telling = OUTPUTS[program]
+    talk = [ran("just up", printed, failed=True), assistant("The file .env names the wrong host."), ran("just up -e b")]
+    (lesson,) = extract_lessons(talk)
+    assert telling in lesson.text.partition("\n\n")[0]
+
+
+REASONS = {
+    "The timeout wasn't it. Postgres listens on port 5433 here, so PGPORT has to be set.": "Postgres listens on port",
+    "Das Zeitlimit war der falsche Weg. Der Server bricht ab, weil der Agent sechs Schlüssel anbietet.": "Der Server",
+    "Le délai n'y était pour rien. La pile est restée bloquée, donc il faut la supprimer d'abord.": "La pile est",
+    "La contraseña no era el problema. El servidor solo acepta el usuario completo con dominio.": "El servidor solo",
+    "So it isn't the token: the proxy drops the header, because it is over 8 kB.": "The proxy drops the header",
+}
+
+
+@pytest.mark.parametrize("said", REASONS)
+@pytest.mark.parametrize("is_afterwards", [False, True])
+def test_the_title_is_the_reason_in_the_words_of_the_assistant(said: str, is_afterwards: bool) -> None:
+    failed = ran("just up", "fatal: no route to host", failed=True)
+    talk = [failed, assistant("I'll try a longer timeout."), replace(failed, arguments={"command": "just up -t 99"})]
+    worked, told = ran("just up -p 5433"), assistant(said)
+    (lesson,) = extract_lessons([*talk, worked, told] if is_afterwards else [*talk, told, worked])
+    assert lesson.title.startswith(REASONS[said]) and said[-40:] in lesson.text and "longer" not in lesson.text
+    assert "just up -t 99\n```\n\nWhat worked:\n```\njust up -p 5433" in lesson.text
+
+
+def test_an_attempt_that_the_assistant_calls_wrong_needs_no_error() -> None:
+    talk = [
+        person("make site does nothing any more since I added the photos"),
+        ran("touch pages/*.md && make site", "make: 'site' is up to date."),
+        assistant("Touching doesn't help. A directory is called site/, too, and make takes the target for that file."),
+        edited("Makefile", "site:", ".PHONY: site\nsite:"),
+        ran("make site", "rendered"),
+    ]
+    (lesson,) = extract_lessons(talk)
+    assert lesson.title.startswith("A directory is called site/") and "make site does nothing" in lesson.text.lower()
+    assert "What failed:\n```\ntouch" in lesson.text and "+ .PHONY: site\n+ site:\nmake site\n```" in lesson.text
+    assert not list(extract_lessons([*talk[:2], assistant("It is up to date."), *talk[3:]]))
+
+
+def test_a_red_test_teaches_something_if_the_first_attempt_failed() -> None:
+    red = ran("pytest", "E   AssertionError: 'ﬁ' != 'fi'", failed=True)
+    told = assistant("The text of the PDF carries a ligature, so it has to be normalised with NFKC.")
+    tried, mended = (edited("app.py", "lower", name) for name in ("casefold", "nfkc"))
+    assert not list(extract_lessons([red, told, mended, ran("pytest")]))
+    (lesson,) = extract_lessons([red, tried, red, told, mended, ran("pytest")])
+    failed, _, worked = lesson.text.partition("What worked:")
+    assert "+ casefold" in failed and "+ nfkc\npytest" in worked
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Typo of mine.", "The connection was dropped, once more.", "Vertippt.", "Faute de frappe.", "Una errata mía."],
+)
+def test_a_slip_teaches_nothing(said: str) -> None:
+    assert not list(
+        extract_lessons([ran("just upp", "error: no recipe", failed=True), assistant(said), ran("just up")])
+    )

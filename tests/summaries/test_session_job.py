@@ -252,3 +252,69 @@ async def test_what_was_taken_back_at_once_was_not_decided(sessions: Sessions, w
         (page,) = await summarize(world, engine)
         decided = world.read(page).decode().partition("## Decided")[2].partition("##")[0]
     assert said.partition(". ")[0] not in decided and ("5" in decided or "4h30" in decided)
+
+
+CONVERSATIONS = {
+    "en": (
+        ["Hi, we need a retention of parcels before the audit. They are kept forever.",
+         "> I'd propose 24 months for parcels, by a nightly job or by partitions. Should images go to Glacier?",
+         "no Glacier. delete them. 18 months for parcels, the nightly job is fine",
+         "> Then a nightly job with batches of 10,000. The cron isn't set up yet.",
+         "maybe a page with the counts, just thinking. I'll ask Henrik from ops about the cron. It costs nothing.",
+         "> Done; the tests pass now."],
+        "A retention of parcels before the audit.", ["delete them", "18 months for parcels", "batches of 10,000"],
+        ["ask Henrik"], ["Glacier", "page with the counts", "costs nothing"],
+    ),
+    "de": (
+        ["Moin. Wir müssen den alten Mailserver ablösen, der Vertrag endet im Januar.",
+         "> Möglich sind ein eigener Server, mailbox.org oder Microsoft 365.",
+         "365 fällt raus wegen der Schwesterfirma. Dann mailbox.org, am zweiten Wochenende",
+         "> Soll das Archiv mit umziehen?",
+         "Nein, das bleibt auf dem NAS. Das Angebot hole ich noch ein, frag bitte Frau Kern nach den Kalendern",
+         "> Gut, die Tests sind grün."],
+        "Den alten Mailserver ablösen", ["mailbox.org, am zweiten Wochenende", "bleibt auf dem NAS"],
+        ["Das Angebot hole ich noch ein"], ["365"],
+    ),
+    "fr": (
+        ["Bonjour, il me faut un export des cotisations pour la trésorière, par trimestre.",
+         "> Je peux utiliser openpyxl, ou produire du CSV.",
+         "Pas de CSV, elle a des soucis d'accents. Un fichier Excel avec une ligne de total",
+         "> Alors openpyxl. Faut-il l'envoyer par mail ?",
+         "Ce serait bien mais plus tard. Je demande à Maud si elle veut les impayés",
+         "> C'est fait."],
+        "Un export des cotisations pour la trésorière", ["Un fichier Excel avec une ligne de total"],
+        ["Faut-il l'envoyer par mail", "Je demande à Maud"], ["CSV"],
+    ),
+    "es": (
+        ["Quiero cambiar el riego del invernadero, ahora se encharca.",
+         "> ¿Prefieres por humedad o por horario fijo?",
+         "por humedad. como mucho 3 veces al día",
+         "> Entonces por humedad con un tope de tres riegos. ¿Aviso por correo?",
+         "no quiero correos. cambio el sensor el sábado. quizás avisos por Telegram. ya veremos",
+         "> Listo."],
+        "Cambiar el riego del invernadero", ["3 veces al día"],
+        ["cambio el sensor el sábado", "quizás avisos por Telegram, ya veremos"], ["correos"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", CONVERSATIONS)
+async def test_a_summary_has_the_task_what_was_settled_and_what_is_open_but_nothing_turned_down(
+    sessions: Sessions, world: World, language: str
+):
+    said, task, settled, waits, turned_down = CONVERSATIONS[language]
+    talk = b"".join(
+        line(number, text.removeprefix("> "), role="assistant" if text[0] == ">" else "user")
+        for number, text in enumerate(said, 1)
+    )
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, talk)
+        (page,) = await summarize(world, engine)
+        (record,) = [record for record in records(engine) if record.path == page]
+        body = world.read(page).decode().partition("\n---\n")[2]
+    asked, _, rest = body.partition("## Decided")
+    decided, _, left_open = rest.partition("## Left open")
+    assert record.title.startswith(task) and task[2:].rstrip(".") in asked
+    assert [one for one in settled if one not in decided] == [], decided
+    assert [one for one in waits if one not in left_open] == [], left_open
+    assert [one for one in turned_down if one in body] == [], body

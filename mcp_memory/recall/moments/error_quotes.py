@@ -15,7 +15,8 @@ ENOUGH = 0.6
 
 _QUOTE = re.compile(
     r"``(.+?)``|`([^`\n]+)`|[\"“„»«]([^\"“”„»«\n]{12,})[\"“”»«]|"
-    r"(?<!\w)['‘‚]([^'‘’‚\n]{12,})['’‘](?!\w)|^(?!.*`)[ \t]*(.*\b\w+(?:Error|Exception)\b.*)$",
+    r"(?<!\w)['‘‚]((?:[^'‘’‚\n]|(?<=\s)['‘][^'‘’‚\n]+['’]){12,})['’‘](?!\w)|"
+    r"^(?!.*`)[ \t]*(.*\b\w+(?:Error|Exception)\b.*)$",
     re.M,
 )
 _GAP = re.compile(r"…|\.\.\.|<[^<>]*>")
@@ -26,9 +27,15 @@ _WORD = re.compile(r"[^\W_]+(?:[_-]+[^\W_]+)*")
 _NAME = re.compile(
     r"\b(?:[A-Z][a-z]*\d{3,}|[A-Z]{2,}[-_]\d{2,}|[A-Z]{3,}(?:_[A-Z\d]+)+|OOMKilled|"
     r"(?<=(?i:sqlstate)[ :=\[])[\dA-Z]{5}(?=\b)|"
-    r"[A-Z]\w{1,80}(?:Error|Exception|Fault|Failure|Warning|Killed|Timeout|BackOff|Invalid|Expired|NotFound)\b)"
+    r"[A-Z]\w{1,80}(?:Error|Exception|Fault|Failure|Warning|Killed|Timeout|BackOff|Invalid|Expired|NotFound)\b|"
+    r"(?:(?<=\w\.)|^)[A-Z][a-z]+[A-Z]\w*(?=:\s))",
+    re.M,
 )
-"""`E4021`, `SUP-4290`, `ERR_PNPM_OUTDATED_LOCKFILE`, `ArrowInvalid`."""
+"""`E4021`, `SUP-4290`, `ERR_PNPM_OUTDATED_LOCKFILE`, `ArrowInvalid`, `errors.VaultLocked: …`."""
+_MODULE = re.compile(r"\b(?:\w+\.)+(?=[A-Z]\w*[a-z])")
+"""Matches the modules before a name, which not every program prints: `sqlalchemy.exc.OperationalError`."""
+_COMMON = frozenset(map(str.lower, WORD_SETS["common_errors"]))
+_CLAUSE = re.compile(r"[.:;]\s+|\n|\s[–—-]\s")
 _CODE = re.compile(r"\bE(?:CONN|TIMED|ADDR|HOST|NET|NO|ACCES|PERM|EXIST|RESOLVE)[A-Z]*\b")
 _PLACE = re.compile(r"\b(?:[\w-]+\.)+[a-z]{2,}\b")
 """`ECONNREFUSED`, `registry.npmjs.org`."""
@@ -50,7 +57,8 @@ class ErrorOutput:
     @property
     def telling(self) -> list[str]:
         """The words and names to look notes up by."""
-        return [*self._names, *dict.fromkeys(word for line in self._lines for word in line if _tells(word))]
+        written = _WORD.findall(_VOLATILE.sub(" ", self._text).lower())
+        return [*self._names, *dict.fromkeys(word for word in written if _tells(_masked(word)))]
 
     def likeness(self, note: str, *, is_learned: bool) -> float:
         """Return how surely a note's text quotes this error, 0 to 1: the best of its quotes. A fix or lesson
@@ -58,11 +66,21 @@ class ErrorOutput:
         if is_learned:
             patterns = _CODE, _PLACE
             is_at_place = all({*pattern.findall(note)} & {*pattern.findall(self._text)} for pattern in patterns)
-            if is_at_place or self._names & set(_NAME.findall(note)):
+            if is_at_place or any(re.search(rf"\b{name}\b", note) for name in self._names):
                 return 1.0
         # in code, in quotation marks, or on a line of their own with an error's name
         parts = (part for found in _QUOTE.findall(note) for part in _GAP.split("".join(found)))
-        return max(map(self._likeness, parts), default=0.0)
+        found = max(map(self._likeness, parts), default=0.0)
+        if found or not is_learned:
+            return found
+        repeats = any(self._likeness(clause) == 1.0 for clause in _CLAUSE.split(note))
+        return ENOUGH if repeats or any(map(self._is_about, note.splitlines())) else 0.0
+
+    def _is_about(self, line: str) -> bool:
+        """Return whether a line of a note names an error that has many causes, and shares what tells them apart."""
+        words = {*_words(line)}
+        printed = {word for found in self._lines if not words.isdisjoint(_COMMON.intersection(found)) for word in found}
+        return any(_tells(word) or word in WORD_SETS["symptoms"] for word in words & printed - _COMMON)
 
     def _likeness(self, quote: str) -> float:
         if self._names & set(_NAME.findall(quote)):
@@ -82,7 +100,11 @@ class ErrorOutput:
 
 
 def _words(text: str) -> list[str]:
-    return [re.sub(r"\d+", "#", word).lower() for word in _WORD.findall(_VOLATILE.sub(" ", text))]
+    return [_masked(word) for word in _WORD.findall(_VOLATILE.sub(" ", _MODULE.sub("", text)))]
+
+
+def _masked(word: str) -> str:
+    return re.sub(r"\d+", "#", word).lower()
 
 
 def _tells(word: str) -> bool:

@@ -128,9 +128,10 @@ def _plain(text: str) -> tuple[str, ...]:
 
 _END = re.compile(
     r"`[^`]+`"  # code, which never ends a sentence
-    r"|(?P<end>(?<![.!?…])[.!?…]+[\"'”’)\]*_]*(?=\s+[^\sa-z])|[。！？]+[」』）]*)"
+    r"|(?P<end>(?<![.!?…])(?<!\s(?=\.))[.!?…]+[\"'”’)\]*_]*(?=\s+[^\sa-z])|[。！？]+[」』）]*)"
 )
-"""Matches the end of a sentence; in scripts with spaces, not before a lower-case letter."""
+"""Matches the end of a sentence; in scripts with spaces, not before a lower-case letter, nor a full stop behind a
+space, as in `COPY . .`."""
 
 _NO_END = re.compile(
     r"(?:\b(?i:approx|avd?a?|blvd|bspw|bvd|bzw|ca|capt|cf|cía|co|corp|dept|dpto|dr|dra|drs|dña|dª|est|et al|evtl"

@@ -32,6 +32,7 @@ def bare(text: str) -> str:
         ("Met J. Smith in May. He agreed.", ["Met J. Smith in May.", "He agreed."]),
         ("Sie spielen Haydn op. 76 Nr. 3. Dann Pause.", ["Sie spielen Haydn op. 76 Nr. 3.", "Dann Pause."]),
         ("We took plan b. It held.", ["We took plan b.", "It held."]),
+        ("Add a COPY . . to it. Why ? Yes.", ["Add a COPY . . to it.", "Why ?", "Yes."]),
         ("Version 1.2 works. so does 1.3", ["Version 1.2 works. so does 1.3"]),
         ("A la Sra. Boix, nada. D. Luis y Dña. Rosa, sí.", ["A la Sra. Boix, nada.", "D. Luis y Dña. Rosa, sí."]),
         ("Avda. Blasco Ibáñez núm. 7, pág. 3. Llama.", ["Avda. Blasco Ibáñez núm. 7, pág. 3.", "Llama."]),
