@@ -21,7 +21,7 @@ from mcp_memory.indexing.stated_texts import LONG_AGO
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, PrivateMarks, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NearPassage, Place
-from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
+from mcp_memory.statements.candidate import CROWDED_OUT, Candidate, StatementKind, Voice
 from mcp_memory.statements.extractor import appended_texts
 from mcp_memory.statements.statement_rules import OUTRIGHT
 from mcp_memory.statements.user_sentences import user_sentences
@@ -76,7 +76,7 @@ class SessionNotes:
     async def drop_weakest(self, session: str) -> None:
         """Drop the session's weakest proposals beyond the most that wait."""
         for note in (await self._proposals(session))[:-MOST_PROPOSALS]:
-            await self._drop(note, session, "better proposals wait")
+            await self._drop(note, session, CROWDED_OUT)
 
     async def _proposals(self, session: str) -> list[ExtractedNote]:
         extracted = sorted(await self.extracted(session), key=lambda one: one.score)

@@ -16,6 +16,9 @@ from mcp_memory.text.dates.due import DueDate
 from mcp_memory.text.language.sentences import beginning, capitalized
 from mcp_memory.text.secrets.finder import redact
 
+CROWDED_OUT = "better proposals wait"
+"""The reason for which a proposal is dropped that nobody has decided on."""
+
 
 class StatementKind(StrEnum):
     """The kinds of notes that are extracted."""

@@ -17,6 +17,7 @@ from mcp_memory.jobs.job import Every, Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, etag_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT
+from mcp_memory.statements.candidate import CROWDED_OUT
 from mcp_memory.summaries.digest import Digests
 from mcp_memory.summaries.session_facts import Parts, choose_points, find_session_facts, is_worth_telling, title_of
 from mcp_memory.summarizers.base import SummaryRequest, SummarySource
@@ -77,7 +78,9 @@ class SessionSummaries:
         return [page for page in pages if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page)]
 
     def _is_forgotten(self, note: NoteId | None) -> bool:
-        return note is not None and any(one.state is NoteState.DELETED for one in self.index.note_by_id(note))
+        gone = [one for one in self.index.note_by_id(note) if one.state is NoteState.DELETED] if note else ()
+        heads = (frontmatter.parse(self.vault.read(one.path).text).meta for one in gone)
+        return any(head.get("deleted_because") != CROWDED_OUT for head in heads)
 
     def _write(self, checkpoint: Checkpoint) -> NoteFile | None:
         """Return the page if it was written. Raises the errors of reading a transcript and of writing a page."""
@@ -90,15 +93,15 @@ class SessionSummaries:
         if not times:
             self._remove_page(captured)
             return None
-        found = find_session_facts(captured)
         parts: Parts = {}
-        for name, points in found.items():
+        for name, points in find_session_facts(captured).items():
             parts[name] = [point for point in points if not self._is_forgotten(point.note)]
         if not is_worth_telling(parts):
             self._remove_page(captured)
             return None
         notes = [point.note for points in parts.values() for point in points if point.note]
-        stored = [note for note in notes if self.index.note_by_id(note)]
+        found = [(note, self.index.note_by_id(note)) for note in notes]
+        stored = [note for note, known in found if any(one.state is not NoteState.DELETED for one in known)]
         covers = etag_of(repr([parts, stored]).encode(errors="replace"))[:16]
         own_id = page_id(SESSION, captured.client, captured.session)
         path = self.vault.layout.in_home(f"{SESSIONS}/{min(times).date()}-{own_id[-8:].lower()}.md")

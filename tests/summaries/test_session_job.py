@@ -254,6 +254,23 @@ async def test_what_was_taken_back_at_once_was_not_decided(sessions: Sessions, w
     assert said.partition(". ")[0] not in decided and ("5" in decided or "4h30" in decided)
 
 
+async def test_what_the_inbox_has_no_room_for_stays_in_the_summary(sessions: Sessions, world: World):
+    limits = [f"The {name} takes {count} requests a minute." for count, name in enumerate(("api", "web", "shop"), 30)]
+    plans = [f"Let's use {name} for the queue of orders." for name in ("Redis", "Kafka", "Rabbit", "Nats", "Pulsar")]
+    talk = line(1, "We need a limit on the public API.") + line(
+        2, "Which numbers could you live with?", role="assistant"
+    )
+    talk += line(3, " ".join(limits)) + line(4, "Noted.", role="assistant")
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, talk)
+        await sessions.capture(engine, talk + line(5, " ".join(plans)) + line(6, "Fine.", role="assistant"))
+        (page,) = await summarize(world, engine)
+        crowded_out = [data.decode() for data in world.files().values() if b"better proposals wait" in data]
+        body = world.read(page).decode()
+        assert crowded_out and all(text.partition("\n---\n")[2].strip() in body for text in crowded_out)
+        assert limits[0] in await engine.recall(path=page), "nothing of it is forgotten"
+
+
 CONVERSATIONS = {
     "en": (
         ["Hi, we need a retention of parcels before the audit. They are kept forever.",
