@@ -24,13 +24,18 @@ from typing import NamedTuple
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.chunking.boundaries import best_cut
 from mcp_memory.text.conversation.messages import Turn
-from mcp_memory.text.language.sentences import beginning
+from mcp_memory.text.language.sentences import beginning, is_question, is_secondary
+from mcp_memory.text.language.subjects import GENERIC_WORDS
+from mcp_memory.text.language.terms import telling_words
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 CHUNK_TOKENS = 2048
 MIN_TOKENS = 128
 """The minimum size of a chunk; a smaller chunk has hardly room for more than the marks of a continued turn."""
+
+AGENT = "Assistant"
+"""The speaker whose words name a conversation only if nobody else's do."""
 
 GOES_ON = "*(goes on)*"
 CONTINUED = "continued"
@@ -46,6 +51,12 @@ _MAX_FENCE_MARKS = 40
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _MARKS = re.compile(r"[*`>#|]+|(?<!\w)_+|(?<!_)_+(?!\w)")
 _MIN_TITLE_WORDS, _MIN_TITLE_CHARS = 5, 25
+_REPLY = re.compile(
+    r"(?:yes|yeah|no|nope|ok|okay|sure|right|exactly|done|thanks|ja|nein|klar|genau|danke|oui|non|merci|sí|claro|vale"
+    r"|gracias|hecho)[,.;:!]|(?:only|just|nur|seulement|s[oó]lo) (?:for|if|when|für|wenn|pour|si|para|cuando)\b",
+    re.IGNORECASE,
+)
+"""Matches the start of a sentence that answers the one before."""
 
 Span = tuple[int, int]
 
@@ -54,7 +65,7 @@ class ConversationChunk(NamedTuple):
     """A section of a conversation, ready to be stored: `content` is Markdown."""
 
     title: str
-    """The first sentence of some length."""
+    """What is asked or stated first."""
     content: str
     session: str | None = None
     speakers: tuple[str, ...] = ()
@@ -104,8 +115,9 @@ class _Growing:
 
     def chunk(self) -> ConversationChunk:
         times = [turn.at for turn in self.turns if turn.at]
+        persons_first = sorted(zip(self.turns, self.pieces, strict=True), key=lambda both: both[0].speaker == AGENT)
         return ConversationChunk(
-            title=_title(self.pieces),
+            title=_title(piece for _, piece in persons_first),
             content="".join(self.pieces),
             session=self.turns[0].session,
             speakers=tuple(dict.fromkeys(turn.speaker for turn in self.turns)),
@@ -208,15 +220,19 @@ def _stands_alone(lines: Sequence[str]) -> bool:
 
 
 def _title(pieces: Iterable[str]) -> str:
-    """Return the first sentence of some length, else the first short sentence."""
-    short = ""
+    """Return the first question about something, or sentence of some length that is no reply; else the first reply of
+    some length; else the first short sentence."""
+    reply = short = ""
     for piece in pieces:
         text = re.sub(r"\A(?:\s*## [0-9-]+\s+)?- [^\n:(]*(?:\([^()\n]*\))?:", "", piece)
         for sentence in _SENTENCE_END.split(text[:2000]):
             words = _MARKS.sub("", sentence).split()
             line = " ".join(words)
-            if len(words) >= _MIN_TITLE_WORDS or len(line) >= _MIN_TITLE_CHARS:
+            is_long = len(words) >= _MIN_TITLE_WORDS or len(line) >= _MIN_TITLE_CHARS
+            if is_long and (_REPLY.match(line) or is_secondary(line)):
+                reply = reply or line
+            elif is_long or (is_question(line) and len(words) > 1 and telling_words(line) - GENERIC_WORDS):
                 return beginning(line)
-            if not short and any(c.isalnum() for c in line):
+            elif not short and any(c.isalnum() for c in line):
                 short = line
-    return short or "Conversation"
+    return beginning(reply) if reply else short or "Conversation"

@@ -161,6 +161,11 @@ def test_what_begins_a_block_stands_below_the_name(text: str) -> None:
     [
         (["Hey Mel!", "Hi! How was the trip to Dover? Fine."], "How was the trip to Dover?"),
         (["Hi", "Yes"], "Hi"), (["…", "🙂"], "Conversation"),
+        (["Which permit?", "Only for moving the gas line, the rest is yours."], "Which permit?"),
+        (["How are you?", "Thanks, I'm quite well today.", "We sail from Dover on Friday."],
+         "We sail from Dover on Friday."),
+        (["Nur für den Gasanschluss braucht man eine Genehmigung.", "ok"],
+         "Nur für den Gasanschluss braucht man eine Genehmigung."),
         (["**Use** `uv`, _not_ pip, for all_of_it"], "Use uv, not pip, for all_of_it"),
         (["```\nx\n```", "Why does the build fail on Mondays"], "Why does the build fail on Mondays"),
         (["好。我们把索引放在数据库里，因为它只需要一个文件而且不用服务器。好的"],
@@ -168,8 +173,13 @@ def test_what_begins_a_block_stands_below_the_name(text: str) -> None:
         (["word " * 40], f"{'word ' * 20}…"), (["x" * 300], f"{'x' * 100} …"),
     ],
 )  # fmt: skip
-def test_the_title_is_the_first_sentence_that_tells_something(texts: list[str], title: str) -> None:
+def test_the_title_is_the_first_sentence_that_tells_something_and_is_no_reply(texts: list[str], title: str) -> None:
     assert chunk_conversation(turns_of(*texts))[0].title == title
+
+
+def test_the_title_is_what_the_person_asked_or_decided_before_what_the_agent_says() -> None:
+    turns = [Turn("Assistant", "I have moved the deploy job."), Turn("User", "We deploy on Tuesdays from now on.")]
+    assert chunk_conversation(turns)[0].title == "We deploy on Tuesdays from now on."
 
 
 def test_a_leaf_needs_some_room() -> None:
