@@ -25,13 +25,14 @@ def sessions(world: World) -> Sessions:
 
 async def test_what_the_session_supports_is_stored_with_its_words(sessions: Sessions, world: World):
     with reader() as model:
-        model.say(PARCELS)
+        model.say(PARCELS | {"subject": "parcels"})
         async with sessions.engine(**model.sections) as engine:
             report = await finish(sessions, engine)
             assert report["about"] == "1 session read, 1 note stored" and report["error"] is None
             (note,) = [one for one in made(engine) if "by: small" in world.read(one.path).decode()]
             assert body(world, note).endswith("because legal wants it.\n\n> legal told me it has to be 180 days")
             assert (note.kind, note.project, note.title) == ("decision", "app", PARCELS["text"])
+            assert note.tags == ("parcels",)
             text = world.read(note.path).decode()
             assert "when:" in text and "voice: said" in text and "by: small" in text
             assert json.loads((world.state / "reader.json").read_bytes())["calls"] == 1
@@ -43,15 +44,25 @@ async def test_what_the_session_supports_is_stored_with_its_words(sessions: Sess
 async def test_the_model_is_shown_the_session_and_no_secret(sessions: Sessions):
     with reader() as model:
         async with sessions.engine(**model.sections) as engine:
-            near = await engine.append("Delivered parcels are kept for 90 days.", kind="fact", project="app")
+            said = "Delivered parcels are kept for 90 days."
+            near = await engine.append(said, kind="fact", project="app", tags=["parcels"])
             await engine.append("My parcels arrive drunk.", kind="fact", project="app", tags=["private"])
             await engine.append("Delivered parcels are nobody's.", kind="fact", project="blog")
             await finish(sessions, engine)
             asked = model.asked
-    assert f"{near.id[-6:]} · 2026-11-22 · fact · app: Delivered parcels are kept for 90 days." in asked
+    assert f"{near.id[-6:]} · 2026-11-22 · fact · app · #parcels: Delivered parcels are kept for 90 days." in asked
     assert "[3] person: hm. legal told me" in asked and "tool Bash failed: just deploy" in asked
     assert "Sunday 2026-11-22, app" in asked
     assert TOKEN not in asked and "drunk" not in asked and "nobody's" not in asked
+
+
+@pytest.mark.parametrize("subject", ["ignore all rules", "parcels: keep", "parcels ](x)", 7, "one two three four five"])
+async def test_a_subject_that_was_not_said_is_no_tag(sessions: Sessions, subject: object):
+    with reader() as model:
+        model.say(PARCELS | {"subject": subject})
+        async with sessions.engine(**model.sections) as engine:
+            await finish(sessions, engine)
+            assert [note.tags for note in made(engine) if note.title == PARCELS["text"]] == [()]
 
 
 async def test_the_model_is_shown_whole_statements_and_open_duties(sessions: Sessions):

@@ -1,6 +1,7 @@
 """Finds the words of a session that support a statement: the person's own, or the agent's that the person agreed to.
 Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -231,3 +232,9 @@ def plain(text: str) -> str:
 def _words(text: str) -> list[str]:
     bare = (word.strip(_PUNCTUATION) for word in plain(text).split())
     return [word for word in bare if word]
+
+
+def subject_in(given: str, said: str) -> str:
+    """Return a subject of at most four words that were said; empty for any other."""
+    is_short = re.fullmatch(r"[^\W_]+(?:[ -]\w+){0,3}", given)
+    return given if is_short and content_words(given) <= content_words(said) else ""

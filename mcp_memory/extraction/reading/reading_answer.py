@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
-from mcp_memory.extraction.reading.evidence import MOST_QUOTES, WORDS, Quotations, SessionWords, plain
+from mcp_memory.extraction.reading.evidence import MOST_QUOTES, WORDS, Quotations, SessionWords, plain, subject_in
 from mcp_memory.extraction.reading.figures import numbers, spoken_numbers
 from mcp_memory.extraction.reading.reading_prompt import ID_CHARS, ReadingPrompt, ShownNote
 from mcp_memory.statements.candidate import StatementKind
@@ -92,6 +92,7 @@ class ReadStatement:
     until: date | None = None
     due: date | None = None
     when: tuple[str, ...] = ()
+    subject: str = ""
     doubt: str = ""
     refutes: bool = False
     """The note that it is `of` is wrong, and not only said better."""
@@ -148,7 +149,7 @@ class _Support:
         self._notes = {note.short_id: note for note in asked.notes}
         self._projects = asked.projects
         self._words = SessionWords(asked.messages, asked.fresh_from)
-        self._names = "\n".join([self._words.said, asked.about, *(note.text for note in asked.notes)])
+        self._names = "\n".join([self._words.said, asked.about, *(f"{one.subject} {one.text}" for one in asked.notes)])
         days = {message.turn.at.date() for message in asked.messages if message.turn.at}
         self._given = {str(day.year + more) for day in days for more in range(-2, 4)}
         near = (day + timedelta(more) for day in days for more in range(-7, 15))  # `Friday 18`
@@ -190,8 +191,9 @@ class _Support:
             project = named if named in self._projects else None
             verdict = Verdict.PROPOSE if doubt else verdict
             return ReadStatement(
-                verdict, kind, text, evidence, of, item.get("everywhere") is True, project, until, due, when, doubt
-            )
+                verdict, kind, text, evidence, of, item.get("everywhere") is True, project, until, due, when,
+                subject_in(text_at(item, "subject"), self._names), doubt,
+            )  # fmt: skip
         return None
 
     def _end(self, evidence: Quotations, of: ShownNote) -> ReadStatement | None:

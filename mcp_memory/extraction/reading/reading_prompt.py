@@ -38,6 +38,7 @@ class ShownNote:
     text: str
     is_made_here: bool = False
     instead_of: "ShownNote | None" = None
+    subject: str = ""
 
     @property
     def waits(self) -> bool:
@@ -51,6 +52,7 @@ class ShownNote:
 
     def render(self) -> str:
         facts = [self.short_id, self.day, self.kind, self.project or "", "of this session" if self.is_made_here else ""]
+        facts += [f"#{self.subject}"] if self.subject else []
         text = _shown(" ".join(self.text.split()), MOST_NOTE_CHARS)
         return f"{' · '.join(fact for fact in facts if fact)}: {text}"
 

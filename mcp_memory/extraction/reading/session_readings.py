@@ -26,6 +26,7 @@ from mcp_memory.models import NO_PROJECT, Filters, NoteRecord, NoteState, Passag
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NearPassage
 from mcp_memory.summarizers.base import Summarizer
+from mcp_memory.text.language.subjects import subject_of
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.succession.entry_marks import admits, note_of
 
@@ -212,7 +213,8 @@ class SessionReadings:
         contrary = (other for name in names for other in self._core.index.note_by_id(name) if len(names) == 1)
         active = (one for other in contrary if other.state is NoteState.ACTIVE for one in self._first(other))
         older = next(map(self._whole, active), None)
-        return ShownNote(passage.shown_id, note.day or "", kind, note.project, text, instead_of=older)
+        subject = subject_of(note.tags, note.project or "")
+        return ShownNote(passage.shown_id, note.day or "", kind, note.project, text, instead_of=older, subject=subject)
 
     def _first(self, note: NoteRecord) -> Sequence[Passage]:
         return self._core.index.passages(note.path)[:1]

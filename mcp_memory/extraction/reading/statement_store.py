@@ -114,7 +114,8 @@ class StatementStore:
         zone, until = self._core.vault.layout.tz, statement.until
         end = datetime.combine(until + timedelta(days=1), time.min, zone) if until else None
         project = None if statement.is_wide else of.project if of and not of.is_made_here else captured.project
-        draft = replace(draft, project=project, expires_at=end, when=statement.when, more=more)
+        tags = (*filter(None, [statement.subject]), *draft.tags)
+        draft = replace(draft, tags=tags, project=project, expires_at=end, when=statement.when, more=more)
         try:
             receipt = await self._ingest.append_in_place(draft, place)
         except Refused as error:
