@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
+from functools import partial
 
 from mcp_memory.compaction.auto_compactor import TOPICS_JOB, AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
@@ -17,14 +18,14 @@ from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import TargetRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, NotFound
-from mcp_memory.models import NoteRecord
+from mcp_memory.models import Filters, NotePath, NoteRecord
 from mcp_memory.runs.job_runner import JOB_S
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.page import summary_text
+from mcp_memory.topics.page import FRESH, TOPICS, summary_text
 from mcp_memory.topics.plan import PlanJob
 from mcp_memory.topics.topic_tree import Topic, find_topic
 from mcp_memory.vault.vault import Vault
@@ -155,6 +156,8 @@ def build(core: Core) -> Feature:
     auto_compactor = AutoCompactor(compactor, core.search.model, core.background.health, config)
     core.indexing.sweeper.listeners.append(compactor.mark_stale_pages)
     topics = TopicOperations(core, compactor)
+    if config.fresh_tail_count:
+        core.recall.answerer.newest.append(partial(_fresh_tail, core, config.fresh_tail_count))
     scheduler = core.background.scheduler
 
     async def look_at_all() -> None:
@@ -262,3 +265,9 @@ class TopicOperations:
     async def _tree_and_fresh(self) -> tuple[list[Topic], list[NoteRecord]]:
         view = self._compactor.planner_view
         return await in_thread(view.read_tree, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
+
+
+def _fresh_tail(core: Core, count: int, wanted: Filters) -> Sequence[NotePath]:
+    """Return the newest notes that no topic has yet."""
+    prefix = core.vault.layout.in_home(f"{TOPICS}/{FRESH}/")
+    return [note.path for note in core.index.notes(replace(wanted, path_prefix=prefix), limit=count)]

@@ -20,7 +20,7 @@ from mcp_memory.recall.moments.shown_notes import odds_of
 from mcp_memory.recall.note_reader import NoteReader
 from mcp_memory.recall.remarks.note_remarks import remarks_on
 from mcp_memory.recall.reminders import commitments, due_line
-from mcp_memory.recall.session_start import NO_BUDGETS, SessionStart, memory_over_budget
+from mcp_memory.recall.session_start import NO_BUDGETS, NewestNotes, SessionStart, memory_over_budget
 from mcp_memory.recall.topic_page import SubjectPages, TopicPage, TopicPages, choose_with_page
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import asks_for_commitments
@@ -92,6 +92,7 @@ class RecallAnswerer:
     current: CurrentValues
     uses: UseCounter
     subjects: list[SubjectPages] = field(default_factory=list[SubjectPages])
+    newest: list[NewestNotes] = field(default_factory=list[NewestNotes])
 
     @property
     def topics(self) -> TopicPages:
@@ -283,8 +284,9 @@ class RecallAnswerer:
 
         wanted = replace(filters, private=self.config.private_marks, now=self.clock())
         return SessionStart(
-            self.vault, self.index, read, self.config.log_days, self.config.private_marks, wanted, self.current
-        )
+            self.vault, self.index, read, self.config.log_days, self.config.private_marks, wanted, self.current,
+            self.newest,
+        )  # fmt: skip
 
     async def topic(self, query: str, filters: Filters) -> TopicPage | None:
         """Return the page of the topic that a question asks about as a whole."""

@@ -36,6 +36,10 @@ BEGINNING_CHARS = 600
 """The most characters of a log entry or note that isn't shown as a line."""
 
 
+NewestNotes = Callable[[Filters], Sequence[NotePath]]
+"""A function of a feature that returns the notes which every start shows whole, the newest first."""
+
+
 @dataclass(frozen=True)
 class SessionStart:
     """The start of a session. Reads files and the index: for worker threads. `read` raises an error for a note that may
@@ -48,6 +52,7 @@ class SessionStart:
     private: PrivateMarks
     wanted: Filters
     current: CurrentValues
+    newest: Sequence[NewestNotes] = ()
 
     def text(
         self,
@@ -61,13 +66,17 @@ class SessionStart:
         gets more lines, and the beginnings of other preferences, of the latest logs and of the latest notes, each kind
         within its budget of `kind_budgets`."""
         is_asked = usual_chars is None
-        usual = room_chars if usual_chars is None else usual_chars
+        newest = [path for find in self.newest for path in find(self.wanted)]
+        usual = room_chars if usual_chars is None or newest else usual_chars
         curated, most = self._curated(), int(OTHERS_SHARE * usual)
         known = fit(curated, room_chars - most).excerpts
         now = self.wanted.now or datetime.now(UTC)
         chosen = filter(None, map(self._line, choose_statements(self._lasting(), uses, told_in(known), now)))
         lines = list(islice(chosen, LINES_ASKED if is_asked else LINES_UNASKED))
-        latest = list(self._recent([*known, *lines])) if is_asked else []
+        whole = [excerpt for path in newest for excerpt in self._excerpts(path)]
+        shown = {excerpt.path for excerpt in whole}
+        lines = [line for line in lines if line.path not in shown]
+        latest = [*whole, *(self._recent([*known, *lines, *whole]) if is_asked else ())]
         recent = list(compress(latest, fit_kinds(latest, kind_budgets)))
         text = fit(curated, room_chars - min(most, length(lines) + length(recent)))
         left = min(max(usual - size(text), most), room_chars - size(text))

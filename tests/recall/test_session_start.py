@@ -7,6 +7,7 @@ import pytest
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.session_start import MOST_OF_KINDS
 from mcp_memory.text.tokens import count_tokens
+from mcp_memory.topics.config import TopicsConfig
 from tests.support.briefings import begun
 from tests.support.world import World
 
@@ -262,3 +263,15 @@ async def test_many_newer_notes_of_your_own_hide_none_that_agents_stored(world: 
             await engine.append(f"Fact {number} is about weir {number}.", kind="fact")
         told = await engine.recall()
     assert "Ada wants short answers." in told and "Heron" not in told
+
+
+async def test_a_fresh_tail_is_shown_whole_where_it_is_set(world: World) -> None:
+    notes = [f"Day {day}: the kiln fired at cone {day}.\n\nThe glaze ran a little on shelf {day}." for day in range(5)]
+    for count in (0, 3):
+        async with world.engine(topics=TopicsConfig(automatic=False, fresh_tail_count=count)) as engine:
+            for note in notes:
+                await engine.append(note)
+                world.later(hours=1)
+            start = await begun(engine, f"session-{count}")
+        told = [f"glaze ran a little on shelf {day}" in start for day in range(5)]
+        assert told == [False, False, *[count > 0] * 3]
