@@ -3,8 +3,10 @@
 import os
 import re
 import sys
+import tomllib
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -55,65 +57,8 @@ class Commands(click.Group):
             formatter.write_dl([(heading, ", ".join(group)) for heading, group in others])
 
 
-_GROUPS = {
-    "Everyday": {
-        "setup": ("setup.setup:setup", "Connect your agents and import what they know, step by step"),
-        "start": ("daemon.running:start", "Start the daemon in the background, or at each login"),
-        "append": ("notes.notes:append", "Store a note (also: add)"),
-        "search": ("notes.notes:search", "Find notes by their words and meaning"),
-        "recall": ("notes.notes:recall", "Read what an agent would get for a question"),
-        "show": ("notes.editing:show", "Print one note, and the topic it is filed under"),
-        "list": ("notes.listing:list_", "List notes, newest first, or forgotten notes"),
-        "edit": ("notes.editing:edit", "Change a note in your editor, or from standard input"),
-        "forget": ("notes.forgetting:forget", "Hide a note from every answer; its file stays"),
-        "restore": ("notes.forgetting:restore", "Bring back forgotten notes"),
-        "changes": ("notes.changes:changes", "List changes to notes: what, when, and by whom"),
-        "undo": ("notes.changes:undo", "Undo a change, a run, or everything a session or client did"),
-        "review": ("sessions.review:review", "Decide on what waits: proposals from sessions, contradictions"),
-        "status": ("daemon.running:status", "Show whether the daemon is running, and the state of its index"),
-        "doctor": ("daemon.doctor:doctor", "List problems, each with a remedy"),
-        "help": ("help:help_", "Show a page of the guide or the help of a command"),
-    },
-    "Notes": {
-        "due": ("notes.listing:due", "List commitments: overdue, today, this week, done"),
-        "stats": ("notes.listing:stats", "Count notes, or list unanswered questions"),
-        "why": ("sessions.why:why", "Show which notes agents were given unasked, and why"),
-        "mute": ("sessions.why:mute", "Stop giving a note to agents unasked"),
-        "archive": ("notes.forgetting:archive", "Mark a note as archived, or list outdated notes"),
-        "teach": ("notes.teaching:teach", "Put a note into AGENTS.md, CLAUDE.md, TOOLS.md or a skill"),
-        "links": ("notes.links:links", "List or check links, or the code that notes name"),
-        "erase": ("notes.forgetting:erase", "Delete a note and all traces of it for good"),
-    },
-    "Sessions": {
-        "sessions": ("sessions.transcripts:sessions", "Capture, extract and sum up agents' sessions"),
-        "dream": ("sessions.dreaming:dream", "Propose recurring facts for MEMORY.md, in DREAMS.md"),
-        "chat": ("sessions.chat:chat", "Talk with a language model that has your memory"),
-    },
-    "Topics": {
-        "topics": ("topics.topics:topics", "Show, rename, move, merge, split and compact topics"),
-        "wiki": ("topics.subjects:wiki", "Show claims about a subject, with evidence and open decisions"),
-        "projects": ("topics.subjects:projects", "List projects and their repositories; merge or split them"),
-    },
-    "Files and backup": {
-        "import": ("transfer.importing:import_", "Import another program's notes, or an export"),
-        "export": ("transfer.exporting:export", "Write all notes to one file"),
-        "share": ("transfer.exporting:share", "Copy a topic to a folder, for other people"),
-        "adopt": ("daemon.admin:adopt", "Let agents change notes that they did not write"),
-    },
-    "Clients": {
-        "install": ("clients.installing:install", "Connect Claude Code, Codex, Gemini CLI and others"),
-        "uninstall": ("daemon.uninstall:uninstall", "Disconnect a client, or remove everything but the vault"),
-        "clients": ("clients.clients:clients", "List connected clients; show hook results, tokens, the plugin"),
-    },
-    "Daemon": {
-        "stop": ("daemon.running:stop", "Stop the daemon"),
-        "restart": ("daemon.running:restart", "Restart the daemon with the current configuration"),
-        "serve": ("daemon.running:serve", "Serve the vault in the foreground"),
-        "jobs": ("daemon.admin:jobs", "List, run and pause background jobs"),
-        "config": ("daemon.admin:config", "Show the configuration, and where it is"),
-    },
-}
-"""The commands by heading, each with its module and a purpose of at most 64 characters, which fits a line of help."""
+_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+_GROUPS: dict[str, dict[str, list[str]]] = _TABLE["groups"]
 
 
 def list_commands() -> str:
@@ -128,36 +73,11 @@ def list_commands() -> str:
 
 COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
-SHORTCUTS = {
-    "add": "append", "today": "list --today", "inbox": "review", "conflicts": "review --conflicts",
-    "token": "clients token", "commands": "help commands",
-}  # fmt: skip
+SHORTCUTS: dict[str, str] = _TABLE["shortcuts"]
 """Words that people guess, and the command that each runs. Words that could mean a change to notes are only answered
 with a suggestion."""
 
-_OTHER_WORDS = {
-    "append": "store save remember write note", "search": "find query grep", "recall": "ask",
-    "show": "get read cat view", "list": "ls all notes recent last latest",
-    "list --text": "head tail", "list --deleted": "trash bin forgotten deleted",
-    "edit": "update change modify set open", "undo": "revert rollback", "forget": "rm remove delete del hide",
-    "restore": "unforget undelete unarchive", "archive": "retire over", "erase": "purge wipe",
-    "changes": "diff activity log history blame", "stats": "count size usage info",
-    "stats --unanswered": "gaps unanswered questions",
-    "status": "ps running ping daemon", "doctor": "check health diagnose fix", "doctor --repair": "repair recover",
-    "doctor --reindex": "reindex rebuild index", "review": "candidates accept",
-    "review --conflicts": "contradictions", "links --check": "lint",
-    "links --code": "refs references code grounding stale",
-    "due": "reminders remind todo tasks promises commitments agenda", "topics": "tree topic",
-    "topics rename": "rename", "topics move": "move", "topics merge": "merge", "topics split": "split",
-    "topics compact": "compact tidy", "topics organize": "organize", "sessions capture": "capture transcripts",
-    "sessions extract": "extract", "sessions digest": "digest digests",
-    "stop": "kill quit", "export": "backup dump", "import": "load ingest",
-    "install": "connect", "setup": "init", "uninstall": "disconnect", "serve": "run server", "restart": "reload",
-    "config": "settings configure options", "help": "man docs guide manual", "help daemon": "service systemd",
-    "help commands": "reset", "clients token": "tokens auth", "clients hooks": "hooks hook-log",
-    "clients plugin": "plugin plugins", "--version": "version",
-}  # fmt: skip
-MEANT = {word: name for name, words in _OTHER_WORDS.items() for word in words.split()}
+MEANT = {word: name for name, words in _TABLE["other_words"].items() for word in words.split()}
 """Maps other words to the commands that they mean. A command that is only spelled like such a word may do the
 opposite."""
 

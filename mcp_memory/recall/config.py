@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from mcp_memory.models import PrivateMarks
 from mcp_memory.search.thresholds import IRRELEVANT, UNWANTED
@@ -40,21 +41,20 @@ class PhaseConfig:
         return {kind: tokens for kind, tokens in self.kinds.items() if tokens}
 
 
+def _phase(budget_tokens: int, kinds: str = "", /, **least: Any) -> PhaseConfig:
+    return PhaseConfig(budget_tokens, tuple(kinds.split()), **least)
+
+
+_UNASKED = {"least_confidence": UNWANTED, "least_relevance": IRRELEVANT, "least_share": PROMPT_SHARE}
 SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
-    "start": PhaseConfig(4000),
-    "prompt": PhaseConfig(1000, least_confidence=UNWANTED, least_relevance=IRRELEVANT, least_share=PROMPT_SHARE),
-    "subagent": PhaseConfig(
-        400,
-        ("decision", "preference", "lesson", "fix", "workflow", "fact", "reference", "skill", "note"),
-        least_confidence=UNWANTED,
-        least_relevance=IRRELEVANT,
-        least_share=PROMPT_SHARE,
-    ),
-    "plan": PhaseConfig(3000, ("decision", "preference", "workflow", "lesson", "fact", "note", "log")),
-    "build": PhaseConfig(2000, ("workflow", "preference", "decision", "reference", "skill", "note")),
-    "debug": PhaseConfig(2000, ("fix", "lesson", "fact", "reference", "note", "log")),
-    "review": PhaseConfig(2000, ("preference", "decision", "lesson", "workflow", "note")),
-    "documenter": PhaseConfig(3000, ("decision", "workflow", "fact", "reference", "lesson", "skill", "note")),
+    "start": _phase(4000),
+    "prompt": _phase(1000, **_UNASKED),
+    "subagent": _phase(400, "decision preference lesson fix workflow fact reference skill note", **_UNASKED),
+    "plan": _phase(3000, "decision preference workflow lesson fact note log"),
+    "build": _phase(2000, "workflow preference decision reference skill note"),
+    "debug": _phase(2000, "fix lesson fact reference note log"),
+    "review": _phase(2000, "preference decision lesson workflow note"),
+    "documenter": _phase(3000, "decision workflow fact reference lesson skill note"),
 }
 
 OWN_PHASES = frozenset({"start", "prompt", "subagent"})

@@ -11,24 +11,9 @@ from secrets import token_hex
 from mcp_memory.errors import StorageFailed
 from mcp_memory.runtime.atomic_rename import REFUSALS, KernelRenames, publish_free, sync
 from mcp_memory.text.escape_invisible import printable
+from mcp_memory.text.language.word_tables import read_table
 
-_CAUSES: dict[int, tuple[str, str]] = {
-    errno.ENOSPC: ("the disk is full", "free some space and try again"),
-    errno.EDQUOT: ("the disk quota is used up", "free some space or raise the quota, then try again"),
-    errno.EROFS: ("the file system is read-only", "mount it writable; after a disk error Linux mounts it read-only"),
-    errno.EIO: ("the disk reported an I/O error", "check the disk and the system log before anything else"),
-    errno.EMFILE: ("this process has too many files open", "raise `ulimit -n` or close clients, then try again"),
-    errno.ENFILE: ("the system has too many files open", "close other programs, then try again"),
-    errno.EACCES: ("permission denied", "let the user that runs mcp-memory read and write there"),
-    errno.EPERM: ("the operation is not permitted", "check the owner, the mode and the immutable flag"),
-    errno.ENAMETOOLONG: ("the name is too long for this file system", "shorten it"),
-    errno.EXDEV: ("the two places lie on different file systems", "keep the vault on one file system"),
-    errno.ESTALE: ("the network share has gone", "mount it again"),
-    errno.ENOTCONN: ("the mount has gone", "mount it again"),
-    errno.ENODEV: ("the device has gone", "attach and mount it again"),
-    errno.ETIMEDOUT: ("the file system did not answer", "check the network share"),
-    errno.ENOENT: ("it is not there", "mount or create the vault's folder, then try again"),
-}
+_CAUSES = {getattr(errno, name): told for name, told in read_table("mcp_memory.runtime", "file_errors.toml").items()}
 
 
 @contextmanager

@@ -24,33 +24,10 @@ from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS, Origin
 from mcp_memory.settings.state import StateFolder
 from mcp_memory.settings.tables import build_dataclass, fill_in, to_plain
 from mcp_memory.summarizers.config import SummarizerConfig
+from mcp_memory.text.language.word_tables import read_table
 from mcp_memory.vault.config import SHIPPED_KINDS, TRANSCRIPTS, VaultConfig
 
-RANGES: Mapping[str, tuple[float, float]] = {
-    "vault.max_note_bytes": (1, 100_000_000),
-    "embedder.timeout_s": (0.1, inf),
-    "topics.fresh_tail_count": (0, inf),
-    "topics.condensed_min_fanout": (2, inf),
-    "summarizer.timeout_s": (0.1, 3600),
-    "summarizer.calls_a_day": (1, inf),
-    "summarizer.tokens_a_day": (1, inf),
-    "summarizer.prompt_tokens": (500, inf),
-    "git.quiet_s": (0.01, 3600),
-    "recall.budget_tokens": (100, 200_000),
-    "recall.start_budget_tokens": (100, 200_000),
-    "recall.start_usual_tokens": (100, 200_000),
-    "recall.log_days": (0, 366),
-    "recall.phases.*.budget_tokens": (100, 200_000),
-    "recall.phases.*.least_confidence": (0, 1),
-    "recall.phases.*.least_relevance": (0, 1),
-    "recall.phases.*.least_share": (0, 1),
-    "capture.keep_days": (1, 36_500),
-    "capture.keep_bytes": (1_000_000, inf),
-    "hooks.session_start_ms": (100, 10_000),
-    "hooks.prompt_ms": (100, 10_000),
-    "hooks.ask_below": (0, 1),
-    "watch.active_sweep_s": (1, inf),
-}
+RANGES: Mapping[str, tuple[float, float]] = read_table("mcp_memory.settings", "ranges.toml")
 """Key → minimum and maximum."""
 
 HOOK_PARTS = ("subagents", "actions", "stops", "errors", "withdrawn", "commitments", "left-off", "own-tools")
