@@ -22,7 +22,7 @@ class EmbedderConfig:
     provider: str = "auto"
     model: str = ""
     endpoint: str = ""
-    api_key_env: str = "OPENAI_API_KEY"
+    api_key_env: str = ""
     timeout_s: float = 30.0
     unload_after_s: float = 900.0
     """The seconds without a text after which a model in this process is unloaded; 0 = never."""
@@ -59,6 +59,11 @@ class Embedder(Protocol):
     @property
     def resident(self) -> bool:
         """Whether the embedder occupies this process's memory, so that unloading it while idle is worthwhile."""
+        ...
+
+    @property
+    def texts_at_once(self) -> int:
+        """The most texts of one call, which must be embedded well within two minutes."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:

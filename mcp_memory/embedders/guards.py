@@ -60,6 +60,7 @@ class CircuitBreakerEmbedder(_GuardedEmbedder):
         self.fingerprint = embedder.fingerprint
         self.dimension = embedder.dimension
         self.resident = embedder.resident
+        self.texts_at_once = embedder.texts_at_once
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._under_way: dict[object, float] = {}
         self._paused_until = 0.0
@@ -127,6 +128,7 @@ class IdleUnloadEmbedder(_GuardedEmbedder):
         self._reopen = reopen
         self.fingerprint = opened.fingerprint
         self.dimension = opened.dimension
+        self.texts_at_once = opened.texts_at_once
         self._guard = threading.Lock()
         self._users = 0
         self._used_s = monotonic()

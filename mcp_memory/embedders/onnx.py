@@ -61,6 +61,7 @@ class OnnxEmbedder:
     second on two cores, against 150 in batches of eight with two threads per run."""
 
     resident = True
+    texts_at_once = 8
 
     def __init__(self, compiled: CompiledModel, query_prompt: str = "", document_prompt: str = "") -> None:
         """Open the files. Raises EmbedderUnavailable if the runtime or the tokenizer refuses them."""

@@ -3,14 +3,15 @@
 from pathlib import Path
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
+from mcp_memory.embedders.providers import LOCAL, SERVICES
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime.backend_registry import Registry
 
 EMBEDDERS = Registry(
     "embedder",
     {
-        "auto": "mcp_memory.embedders.sentence_transformer:open_auto",
-        "openai": "mcp_memory.embedders.openai_embeddings:open_endpoint",
+        **dict.fromkeys(LOCAL, "mcp_memory.embedders.sentence_transformer:open_auto"),
+        **dict.fromkeys(SERVICES, "mcp_memory.embedders.openai_embeddings:open_endpoint"),
         "none": "mcp_memory.embedders.open_embedder:refuse",
     },
 )

@@ -1,4 +1,4 @@
-"""Embed texts through an endpoint with OpenAI's protocol, such as OpenAI, Ollama, vLLM, llama.cpp or LM Studio.
+"""Embed texts through an endpoint with OpenAI's protocol: one of `providers`, vLLM, llama.cpp or LM Studio.
 
 The only embedder that sends texts away, and only to the configured endpoint.
 """
@@ -11,12 +11,13 @@ import random
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_memory.embedders.base import EmbedderConfig, Progress, SentenceInContext
 from mcp_memory.embedders.inputs import prepared, prompts_mark
+from mcp_memory.embedders.providers import fill_in, limits_of
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import model_endpoint, telemetry
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
     from mcp_memory.models import Vectors
 
-MAX_INPUTS = 96
-"""The texts in one call: the smallest limit of a well-known service (Cohere; OpenAI accepts 2,048)."""
 MAX_CHARS = 8_000
 """The most characters of a text. OpenAI refuses inputs over 8,192 tokens; few scripts need more than one token per
 character."""
@@ -36,9 +35,9 @@ FIRST_PAUSE_S = 0.25
 
 def open_endpoint(config: EmbedderConfig, cache: Path, progress: Progress) -> OpenAIEmbedder:  # noqa: ARG001 -- a provider's signature
     """Call the endpoint once, to learn the dimension. Raises ConfigInvalid, EmbedderUnavailable."""
-    model_endpoint.check("embedder", config.endpoint, config.model)
-    progress(f"asking {model_endpoint.public(config.endpoint)} for {config.model}")
-    return OpenAIEmbedder(config, os.environ.get(config.api_key_env, ""))
+    filled = fill_in(config)
+    progress(f"asking {model_endpoint.public(filled.endpoint)} for {filled.model}")
+    return OpenAIEmbedder(filled, os.environ.get(filled.api_key_env, ""))
 
 
 class OpenAIEmbedder:
@@ -51,6 +50,8 @@ class OpenAIEmbedder:
         import httpx2
 
         self._config = config
+        self._limits = limits_of(config)
+        self.texts_at_once = self._limits.texts
         self._url = config.endpoint.rstrip("/") + "/embeddings"
         self._place = model_endpoint.public(config.endpoint)
         self._closed = threading.Event()
@@ -67,11 +68,8 @@ class OpenAIEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for start in range(0, len(texts), MAX_INPUTS):
-            batch = [_input(text, self._config.document_prompt) for text in texts[start : start + MAX_INPUTS]]
-            vectors[start : start + len(batch)] = self._request(batch)
-        return vectors
+        none: Vectors = np.empty((0, self.dimension), dtype=np.float32)
+        return np.concatenate([none, *map(self._request, self._requests(texts))])
 
     def embed_query(self, text: str) -> Vectors:
         return self._request([_input(text, self._config.query_prompt)], is_awaited=True)[0]
@@ -87,22 +85,33 @@ class OpenAIEmbedder:
         self._closed.set()
         self._client.close()
 
+    def _requests(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Divide texts into requests within the service's limits."""
+        inputs, size = list[str](), 0
+        for text in (_input(text, self._config.document_prompt) for text in texts):
+            if inputs and (len(inputs) == self._limits.texts or size + len(text) > self._limits.chars):
+                yield inputs
+                inputs, size = [], 0
+            inputs.append(text)
+            size += len(text)
+        if inputs:
+            yield inputs
+
     def _request(self, inputs: list[str], *, is_awaited: bool = False) -> Vectors:
         """Make one call, repeated while the fault may be temporary and `timeout_s` allows; a call that somebody waits
         for isn't repeated if nothing listens there."""
         import httpx2
 
+        body: dict[str, object] = {"model": self._config.model, "input": inputs}
+        if self._limits.encoding_format:
+            body["encoding_format"] = self._limits.encoding_format
         deadline = time.monotonic() + self._config.timeout_s
         pause_s = FIRST_PAUSE_S
         while True:
             if self._closed.is_set():
                 raise EmbedderUnavailable("the embedder is closed")
             try:
-                response = self._client.post(
-                    self._url,
-                    json={"model": self._config.model, "input": inputs, "encoding_format": "float"},
-                    timeout=max(0.05, deadline - time.monotonic()),
-                )
+                response = self._client.post(self._url, json=body, timeout=max(0.05, deadline - time.monotonic()))
             except (httpx2.TransportError, RuntimeError) as error:
                 # The client raises a bare RuntimeError when it is closed during a call.
                 fault, wanted_s = f"cannot be reached ({type(error).__name__})", None

@@ -21,9 +21,6 @@ from mcp_memory.vault.vault import Vault
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
-STEP_TEXTS = 8
-"""A model that takes ten seconds for each text still finishes a step well within the deadline."""
-
 STEP_DEADLINE_S = 120.0
 SHOWN_TEXTS = 64
 """The number of texts between two updates of the progress."""
@@ -65,7 +62,7 @@ class EmbeddingBacklog:
             while more:
                 step, more = await self._step(embedder, generation)
                 done += step
-                if more and done % SHOWN_TEXTS == 0:
+                if more and done % SHOWN_TEXTS < step:
                     self._health.progress.step("embedding", done, done + await self.backlog())
         if done >= SHOWN_TEXTS:
             self._health.progress.step("idle")
@@ -73,14 +70,14 @@ class EmbeddingBacklog:
 
     async def _step(self, embedder: Embedder, generation: Generation) -> tuple[int, bool]:
         """Embed one step; return the number of texts that were tried, and whether there are more."""
-        number, name = generation.number, embedder.fingerprint
+        number, name, most = generation.number, embedder.fingerprint, embedder.texts_at_once
 
         def work() -> tuple[int, bool]:
             given_up = {text_hash for (by, text_hash), tries in self._refusals.items() if by == name and tries >= TRIES}
-            missing = self._index.missing_vectors(number, STEP_TEXTS + len(given_up))
-            wanted = [(text_hash, text) for text_hash, text in missing if text_hash not in given_up][:STEP_TEXTS]
+            missing = self._index.missing_vectors(number, most + len(given_up))
+            wanted = [(text_hash, text) for text_hash, text in missing if text_hash not in given_up][:most]
             refused = self._embed(embedder, number, wanted) if wanted else 0
-            more = refused > 0 or len(wanted) == STEP_TEXTS
+            more = refused > 0 or len(wanted) == most
             if not more:
                 self._report(len(missing) - len(wanted))
             return len(wanted), more
@@ -95,20 +92,17 @@ class EmbeddingBacklog:
             self._health.faults.pop("texts", None)
 
     def _embed(self, embedder: Embedder, generation: int, wanted: Sequence[tuple[TextHash, str]]) -> int:
-        """Embed texts; return how many of them the model refused."""
+        """Embed texts; return how many of them the model refused, which is found by halves."""
         hashes = [text_hash for text_hash, _ in wanted]
         try:
             self._index.put_vectors(generation, hashes, _vectors(embedder, [text for _, text in wanted]))
         except EmbedderUnavailable:
             _vectors(embedder, [PROBE])
-            refused = 0
-            for text_hash, text in wanted:
-                try:
-                    self._index.put_vectors(generation, [text_hash], _vectors(embedder, [text]))
-                except EmbedderUnavailable:
-                    self._refusals[embedder.fingerprint, text_hash] += 1
-                    refused += 1
-            return refused
+            if len(wanted) == 1:
+                self._refusals[embedder.fingerprint, hashes[0]] += 1
+                return 1
+            half = len(wanted) // 2
+            return sum(self._embed(embedder, generation, part) for part in (wanted[:half], wanted[half:]))
         return 0
 
 

@@ -24,16 +24,12 @@ from mcp_memory.daemon.engine_client import engine_config
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.engine import open_engine
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.indexing import rebuild
 from mcp_memory.settings.settings import Settings, load
 from tests.benchmarks.corpus import Corpus
 
 CHECKOUT = Path(__file__).parents[2]
 KEPT = Path(tempfile.gettempdir()) / "mcp-memory-benchmarks"
 """What later runs use again."""
-
-LARGE_STEP_TEXTS = 1024
-"""Remembered vectors take no time, so the index of a corpus is built in fewer steps than an engine would take."""
 
 
 @dataclass(frozen=True)
@@ -158,11 +154,9 @@ def remembering() -> Iterator[EmbedderConfig]:
         target = "tests.benchmarks.remembered:open_remembered"
         (info / "entry_points.txt").write_text(f"[mcp_memory.embedder]\nremembered = {target}\n")
         sys.path.insert(0, folder)
-        usual, rebuild.STEP_TEXTS = rebuild.STEP_TEXTS, LARGE_STEP_TEXTS
         try:
             yield EmbedderConfig(provider="remembered")
         finally:
-            rebuild.STEP_TEXTS = usual
             sys.path.remove(folder)
 
 

@@ -50,6 +50,7 @@ class Stub:
     fingerprint: str = "stub"
     dimension: int = 2
     resident: bool = True
+    texts_at_once: int = 8
     closed: bool = False
     began: threading.Event = field(default_factory=threading.Event)
     go: threading.Event = field(default_factory=threading.Event)

@@ -43,6 +43,7 @@ class ToyEmbedder:
         self.texts: list[str] = []
         self.down = False
         self.resident = model == "heavy"
+        self.texts_at_once = 8
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         if self.down:
