@@ -20,7 +20,7 @@ from mcp_memory.cli.console import print_status, short_path
 from mcp_memory.cli.daemon.running import start_daemon
 from mcp_memory.cli.notes.changes import NOT_DONE
 from mcp_memory.cli.sessions.transcripts import capture_files
-from mcp_memory.cli.setup.steps import Dialogue, connect_clients, offer_reader
+from mcp_memory.cli.setup.steps import Dialogue, connect_clients, offer_reader, offer_service
 from mcp_memory.cli.transfer.importing import import_notes
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
@@ -111,6 +111,8 @@ def _start(dialogue: Dialogue, settings: Settings) -> None:
     connection, report["started"], status = start_daemon(settings)
     where = f"{'started' if report['started'] else 'runs already'} at {connection.address.place}"
     dialogue.say(f"{vault}, {counted(status['notes'], 'note')}: {where}")
+    if status["model"] is None:
+        offer_service(dialogue, settings, status["model_state"])
 
 
 def _capture(dialogue: Dialogue, settings: Settings) -> None:

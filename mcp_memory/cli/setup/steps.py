@@ -21,6 +21,7 @@ from mcp_memory.cli.clients.installing import find_client_paths, plan_connection
 from mcp_memory.cli.command_context import CommandContext
 from mcp_memory.cli.console import Heading, asking, confirm, is_terminal, say_all, short_path
 from mcp_memory.cli.daemon.running import restart_daemon
+from mcp_memory.embedders.providers import find_substitute, offer
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.integrations import config_files, toml
@@ -172,7 +173,17 @@ def offer_reader(dialogue: Dialogue, settings: Settings) -> None:
     else:
         _explain(dialogue, settings, found)
         dialogue.report["reader"] = dialogue.choose("Which one may read them?", [NONE, *found])
-        _write(dialogue, settings, dialogue.report["reader"])
+        _write(dialogue, settings, "extraction", "reader", dialogue.report["reader"])
+
+
+def offer_service(dialogue: Dialogue, settings: Settings, why: str) -> None:
+    """Offer the first service that could embed texts in place of the local model, which can't be used because of
+    `why`."""
+    if not (found := find_substitute(settings.embedder.provider)):
+        return
+    dialogue.say(f"The model on this machine is {why}, so notes are found by their words only. {offer(found)}.")
+    if not dialogue.yes and dialogue.choose("Which one may have them?", [NONE, found]) != NONE:
+        _write(dialogue, settings, "embedder", "provider", found)
 
 
 def _explain(dialogue: Dialogue, settings: Settings, found: Sequence[str]) -> None:
@@ -194,22 +205,22 @@ def _explain(dialogue: Dialogue, settings: Settings, found: Sequence[str]) -> No
     )
 
 
-def _write(dialogue: Dialogue, settings: Settings, reader: str) -> None:
+def _write(dialogue: Dialogue, settings: Settings, section: str, key: str, answer: str) -> None:
     """Write the answer, and restart the daemon if it changes something."""
-    target = ConfigTarget(_file(settings), ())
+    target, setting = ConfigTarget(_file(settings), ()), f'{key} = "{answer}" under [{section}]'
     try:
         old = read(target.file)
-        new = toml.set_table(decode(old), ("extraction",), {"reader": reader}).encode()
+        new = toml.set_table(decode(old), (section,), {key: answer}).encode()
         change = ConfigChange(target, old, new, keeps_old=old is not None)
         config_files.check(change)
         config_files.apply(change, datetime.now().astimezone())
-        if reader != NONE:
+        if answer != NONE:
             restart_daemon(dialogue.cli.load())
     except McpMemoryError as error:
-        dialogue.fail(f"the answer isn't stored: {_setting(reader)}", error)
+        dialogue.fail(f"the answer isn't stored: {setting}", error)
         return
-    where = f"reader = {reader!r} under [extraction] in {short_path(target.file)}".replace("'", '"')
-    dialogue.say(f"{'off' if reader == NONE else 'on'}: {where}; mcp-memory status shows what it costs")
+    where = f"{setting} in {short_path(target.file)}"
+    dialogue.say(f"{'off' if answer == NONE else 'on'}: {where}; mcp-memory status shows it")
 
 
 def _is_answered(settings: Settings) -> bool:

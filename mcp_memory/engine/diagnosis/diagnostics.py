@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 
+from mcp_memory.embedders.providers import offer
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.projects.matching import NearMatch
 from mcp_memory.projects.project_book import FILE
@@ -40,6 +41,8 @@ class VaultFacts:
     lost: Sequence[LostEntry] = ()
     pruning_paused: str | None = None
     keywords_only: str | None = None
+    substitute: str | None = None
+    """The service that could embed texts where the local model can't."""
     deaf: str | None = None
     read_only: bool = False
     is_full: bool = False
@@ -212,7 +215,10 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
         yield Finding("warning", what, remedy)
     if facts.keywords_only:
         what = f"searches use keywords only: the model is {facts.keywords_only}"
-        yield Finding("warning", what, "see [embedder] in: mcp-memory config show")
+        remedy = "see [embedder] in: mcp-memory config show"
+        if facts.substitute:
+            remedy += f", or use a service: {offer(facts.substitute)}; then: mcp-memory restart"
+        yield Finding("warning", what, remedy)
     shown, lines = facts.memory
     if shown < lines:
         yield Finding(

@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.recovering import recover
 from mcp_memory.core.verbs.vault_status import is_full, list_active, list_index_problems
+from mcp_memory.embedders.providers import find_substitute
 from mcp_memory.engine.diagnosis.diagnostics import VaultFacts, by_severity, findings_of
 from mcp_memory.engine.handlers.project_handlers import list_projects
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
@@ -71,6 +72,7 @@ def _facts(core: Core) -> VaultFacts:
         lost=vault.shared.compare(),
         pruning_paused=indexer.pruning_paused,
         keywords_only=model.state if wants_vectors and not model.embedder and model.state != "loading" else None,
+        substitute=find_substitute(core.config.embedder.provider),
         deaf=core.indexing.watcher.fault,
         read_only=vault.read_only,
         is_full=is_full(core),
