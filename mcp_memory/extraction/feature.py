@@ -18,6 +18,7 @@ from mcp_memory.extraction.conflict_review import ConflictReview
 from mcp_memory.extraction.reading.session_readings import SessionReadings
 from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.review import Review
+from mcp_memory.extraction.search_intent import IntentRequest, find_intent
 from mcp_memory.extraction.session_notes import SessionNotes
 from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
@@ -75,7 +76,10 @@ def build(core: Core) -> Feature:
         core.background.capture.on_end.append(readings.note_end)
         jobs.append(Job("reading", "Lets a language model read sessions that are over", readings.due, readings.run))
     return Feature(
-        operations={"extract": Operation(ExtractRequest, partial(_extract, core, ingest))},
+        operations={
+            "extract": Operation(ExtractRequest, partial(_extract, core, ingest)),
+            "intent": Operation(IntentRequest, partial(find_intent, core, model)),
+        },
         jobs=jobs,
         copies=MadeNotes(core),
         reviewers=[Review(core, candidates), ConflictReview(core)],

@@ -4,7 +4,6 @@ import re
 from importlib.resources import files
 
 from mcp_memory.models import is_channel
-from mcp_memory.projects.matching import LEAST_NAME_CHARS
 from mcp_memory.projects.project_book import Project
 from mcp_memory.projects.projects import Projects
 
@@ -40,7 +39,7 @@ def names_mentioned(text: str, projects: Projects) -> frozenset[str]:
 
 def _is_name(found: re.Match[str], text: str) -> bool:
     before, word = text[max(0, found.start() - _NEAR_CHARS) : found.start()], found[0].lower()
-    if len(word) < LEAST_NAME_CHARS or _OF_PROGRAMS.fullmatch(word) or _is_english(word):
+    if _OF_PROGRAMS.fullmatch(word) or _is_english(word):
         return bool(_BEFORE_A_PROJECT.search(before)) and text[found.end() : found.end() + 1] != "-"
     return not _ARTICLE.search(before)
 

@@ -140,7 +140,7 @@ def filters_for(
 
 def _authors(agent: str, caller: str | None) -> frozenset[str | None] | None:
     """Return the sources of the notes by this agent, `own` or `all`. What the person wrote is everybody's own."""
-    name = caller if agent == "own" else {"you": PERSON}.get(agent, agent)
+    name = {"own": caller, "you": PERSON}.get(agent, agent)
     if agent == "all":
         return None
     return PERSONS_SOURCES | {name} if agent == "own" or name in PERSONS_SOURCES else frozenset({name})

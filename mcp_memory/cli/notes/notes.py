@@ -41,15 +41,23 @@ _until = note_options.until("As of this date: notes that were active then, even 
 @note_options.archived
 @note_options.inbox
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
+@flag("--smart", help="Let your configured language model choose the words and filters.")
 @_project
 @command_options
-def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
+def search(cli: CommandContext, query: tuple[str, ...], smart: bool, **filters: Any) -> None:
     """Find notes by their words and meaning.
 
     \b
     mcp-memory search "why did we drop redis"
     mcp-memory search -k fix --since "last week" timeout"""
-    answer = cli.ask("search", query=" ".join(query), **filters)
+    wanted: dict[str, Any] = {"query": " ".join(query), **filters}
+    intent: dict[str, Any] = cli.ask("intent", query=wanted["query"]) if smart else {}
+    chosen = {name: value for name, value in intent.items() if name == "query" or not wanted.get(name, "given")}
+    answer = cli.ask("search", **{**wanted, **chosen})
+    if smart:
+        words = "; ".join(f"{name}: {value}" for name, value in chosen.items())
+        answer["smart"] = intent.get("note") or f"{intent['model']} chose {words}"
+        print_status(answer["smart"])
     if cli.as_json:
         emit(answer)
         return

@@ -126,7 +126,7 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
 async def _draft(core: Core, request: AppendRequest) -> Draft:
     zone = core.vault.layout.tz
     path = request.path.removeprefix("./") if request.path else None
-    is_for_all = path is not None and is_below(path, core.vault.layout.in_home(FOR_ALL))
+    is_for_all = is_below(path or "", core.vault.layout.in_home(FOR_ALL))
     kind, created = await kind_to_store(core, request.kind), creation(request.created, zone, core.clock())
     is_commitment = kind.name == COMMITMENT
     due = due_day(request.due or (request.expires if is_commitment else None), zone)
