@@ -11,8 +11,8 @@ MOST_CHARS = 10_000
 """The beginning of a question in which names are looked for."""
 _NEAR_CHARS = 20
 
-_OF_PROGRAMS = re.compile("admin|auth|backend|cli|config|docs|frontend|infra|sdk")
-"""Words of programs that the vocabulary of English doesn't have."""
+_OF_PROGRAMS = re.compile("..?|admin|auth|backend|cli|config|docs|frontend|infra|sdk")
+"""Words of programs, and short words, that the vocabulary of English may not have."""
 
 _BEFORE_A_PROJECT = re.compile(
     r"\b(?:in|from|of|project|repo(?:sitory)?|aus|von|bei|projekt|dans|depuis|projet|dépôt|en|proyecto|repositorio)\s$",

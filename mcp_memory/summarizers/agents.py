@@ -18,6 +18,7 @@ from typing import Any, cast
 from mcp_memory.summarizers.command import CommandLlm
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.fallback import FallbackSummarizer
+from mcp_memory.text.language.word_tables import read_table
 
 PROGRAMS: Mapping[str, str] = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 
@@ -27,15 +28,7 @@ INSTRUCTIONS = "You answer one text with another, in exactly the form that it as
 _FURTHER_FOLDERS = ("~/.local/bin", "/opt/homebrew/bin", "/usr/local/bin")
 """Folders of programs that a daemon may lack, if a desktop application started it."""
 
-_COMMON_VARIABLES = frozenset(
-    {
-        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "DBUS_SESSION_BUS_ADDRESS"),
-    }
-)
-"""Variables by which a program finds your files, the network, a company's certificates, and the keyring with a
-login."""
+_TABLES = read_table("mcp_memory.summarizers", "programs.toml")
 _COMMON_PREFIXES = ("LC_", "XDG_")
 _CLAUDE_VARIABLES = (
     *("ANTHROPIC_", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN"),
@@ -52,27 +45,6 @@ _GEMINI_VARIABLES = (
     *("GEMINI_FORCE_", "GOOGLE_", "CLOUDSDK_CONFIG"),
 )
 
-_CODEX_FEATURES_OFF = (
-    *("hooks", "plugins", "remote_plugin", "apps", "memories", "goals", "multi_agent", "tool_suggest", "skill_search"),
-    *("shell_tool", "unified_exec", "shell_snapshot", "code_mode_host", "incremental_tools", "sleep_tool"),
-    *("view_image", "image_generation", "browser_use", "computer_use"),
-)
-"""Written as settings, because the option for features refuses the names of other versions."""
-_CODEX_SETTINGS: Mapping[str, Any] = {
-    "instructions": INSTRUCTIONS,
-    "web_search": "disabled",
-    "tools.update_plan.enabled": False,
-    "tools.experimental_request_user_input.enabled": False,
-    "features.multi_agent_v2.disable_native_tools": True,
-    "skills.include_instructions": False,
-    "skills.bundled.enabled": False,
-    "include_apps_instructions": False,
-    "include_collaboration_mode_instructions": False,
-    "include_environment_context": False,
-    "include_permissions_instructions": False,
-    "check_for_update_on_startup": False,
-    "analytics.enabled": False,
-} | {f"features.{feature}": False for feature in _CODEX_FEATURES_OFF}
 _CODEX_ACCOUNT = (
     *("cli_auth_credentials_store", "forced_login_method", "chatgpt_base_url", "openai_base_url"),
     *("model", "model_reasoning_effort", "model_provider"),
@@ -80,17 +52,6 @@ _CODEX_ACCOUNT = (
 _CODEX_PROVIDER = ("name", "base_url", "wire_api", "env_key", "requires_openai_auth", "query_params")
 """Nothing secret: other users see a program's arguments."""
 
-_GEMINI_SETTINGS: Mapping[str, Any] = {
-    # Gemini's API refuses an empty list of tools, so there is one that can only forbid more to the model.
-    "tools": {"core": ["enter_plan_mode"], "sandbox": False},
-    "mcp": {"allowed": ["none"]},
-    "hooksConfig": {"enabled": False},
-    "skills": {"enabled": False},
-    "context": {"fileName": ["none.md"], "includeDirectoryTree": False},
-    "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
-    "privacy": {"usageStatisticsEnabled": False},
-    "telemetry": {"enabled": False},
-}
 _GEMINI_ACCOUNT = (
     *(".env", "oauth_creds.json", "google_accounts.json", "gemini-credentials.json"),
     "installation_id",
@@ -113,7 +74,7 @@ def open_codex(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
     command = ["codex", "exec", "--ephemeral", "--ignore-user-config", "--ignore-rules", "--skip-git-repo-check"]
     command += ["--sandbox", "read-only", "--color", "never"]
     account = _codex_account()
-    for key, value in {**account, **_CODEX_SETTINGS}.items():
+    for key, value in {**account, "instructions": INSTRUCTIONS, **_TABLES["codex"]}.items():
         command += ["--config", f"{key}={json.dumps(value)}"]
     key_names = tuple(value for key, value in account.items() if key.endswith(".env_key"))
     environ = _environment(_CODEX_VARIABLES + key_names)
@@ -138,7 +99,7 @@ def _environment(variables: tuple[str, ...]) -> dict[str, str]:
     """Return what a program sees: variables that start with one of these names, and none that mark a session in it."""
     prefixes = (*_COMMON_PREFIXES, *variables)
     passed = {
-        name: value for name, value in os.environ.items() if name in _COMMON_VARIABLES or name.startswith(prefixes)
+        name: value for name, value in os.environ.items() if name in _TABLES["variables"] or name.startswith(prefixes)
     }
     folders = [os.environ.get("PATH", os.defpath), *map(os.path.expanduser, _FURTHER_FOLDERS)]
     return passed | {"PATH": os.pathsep.join(folders)}
@@ -181,7 +142,7 @@ def _furnish_gemini(folder: Path) -> Mapping[str, str]:
         given = json.loads((theirs / "settings.json").read_text(encoding="utf-8"))
         settings = {name: given[name] for name in ("model", "security") if name in given}
     # Not as system settings: Gemini CLI 0.61 skips these unless root owns the file and all folders above it.
-    (home / ".gemini" / "settings.json").write_text(json.dumps({**settings, **_GEMINI_SETTINGS}), encoding="utf-8")
+    (home / ".gemini" / "settings.json").write_text(json.dumps({**settings, **_TABLES["gemini"]}), encoding="utf-8")
     instructions = home / "instructions.md"
     instructions.write_text(INSTRUCTIONS, encoding="utf-8")
     return {
