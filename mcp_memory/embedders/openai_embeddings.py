@@ -89,7 +89,7 @@ class OpenAIEmbedder:
         """Divide texts into requests within the service's limits."""
         inputs, size = list[str](), 0
         for text in (_input(text, self._config.document_prompt) for text in texts):
-            if inputs and (len(inputs) == self._limits.texts or size + len(text) > self._limits.chars):
+            if inputs and (len(inputs) == self.texts_at_once or size + len(text) > self._limits.chars):
                 yield inputs
                 inputs, size = [], 0
             inputs.append(text)
@@ -102,9 +102,7 @@ class OpenAIEmbedder:
         for isn't repeated if nothing listens there."""
         import httpx2
 
-        body: dict[str, object] = {"model": self._config.model, "input": inputs}
-        if self._limits.encoding_format:
-            body["encoding_format"] = self._limits.encoding_format
+        body = {"model": self._config.model, "input": inputs, **self._limits.more}
         deadline = time.monotonic() + self._config.timeout_s
         pause_s = FIRST_PAUSE_S
         while True:

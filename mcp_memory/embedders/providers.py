@@ -2,18 +2,19 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.runtime import model_endpoint
+from mcp_memory.text.language.word_tables import read_table
 
 
 @dataclass(frozen=True)
 class Service:
-    """A service, with the settings for which the configuration is empty. `texts` and `chars` limit a request, at one
-    character for each token that the service takes, since few scripts need more. `encoding_format` is empty where the
-    service refuses "float"."""
+    """A service, with the settings for which the configuration is empty, the limits of a request, and what it gets
+    `more` with each."""
 
     title: str
     endpoint: str
@@ -21,29 +22,11 @@ class Service:
     api_key_env: str
     texts: int
     chars: int
-    encoding_format: str = "float"
+    more: Mapping[str, str]
 
 
-# At most 256 texts: their answer takes some 20 MB of memory.
-SERVICES = {
-    "openai": Service("OpenAI", "https://api.openai.com/v1", "text-embedding-3-small", "OPENAI_API_KEY", 256, 300_000),
-    "gemini": Service(
-        "Gemini",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        "gemini-embedding-001",
-        "GEMINI_API_KEY",
-        100,
-        200_000,
-        encoding_format="",
-    ),
-    "voyage": Service(
-        "Voyage", "https://api.voyageai.com/v1", "voyage-4", "VOYAGE_API_KEY", 256, 320_000, encoding_format=""
-    ),
-    "mistral": Service("Mistral", "https://api.mistral.ai/v1", "mistral-embed", "MISTRAL_API_KEY", 256, 16_000),
-    "ollama": Service("Ollama", "", "bge-m3", "", 32, 64_000),
-}
+SERVICES = {name: Service(**table) for name, table in read_table("mcp_memory.embedders", "services.toml").items()}
 """Provider → service, in the order in which they are offered."""
-
 
 LOCAL = ("auto", "local")
 """The providers that use a model on this machine."""
@@ -52,8 +35,7 @@ LOCAL = ("auto", "local")
 def fill_in(config: EmbedderConfig) -> EmbedderConfig:
     """Fill in the service's settings for which the configuration is empty. Raises ConfigInvalid for a wrong address,
     and if a key is needed and missing: a server of your own may need none."""
-    service = SERVICES.get(config.provider)
-    if service is None:
+    if not (service := SERVICES.get(config.provider)):
         return config
     filled = replace(
         config,

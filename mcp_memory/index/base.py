@@ -151,7 +151,8 @@ class Index(ABC):
 
     @abstractmethod
     def drop(self, generation: int) -> None:
-        """Remove a generation that is not active, and the cached embeddings that only it used."""
+        """Remove a generation that is not active. An engine may keep its embeddings of texts that other generations
+        have."""
 
     # -- writing -----------------------------------------------------------------------------------------------
     @abstractmethod

@@ -11,6 +11,9 @@ from mcp_memory.errors import NotFound, PreconditionFailed, Refused
 from mcp_memory.index.base import Generation
 from mcp_memory.index.sqlite.schema import Tables
 
+KEPT_MODELS = 2
+"""The models whose vectors are kept after a change to another one, so that changing back embeds nothing again."""
+
 
 def all_generations(connection: sqlite3.Connection) -> list[Generation]:
     """Return all generations, oldest first."""
@@ -58,19 +61,24 @@ def activate(connection: sqlite3.Connection, number: int, expected: int | None) 
 
 
 def drop(connection: sqlite3.Connection, number: int) -> None:
-    """Drop a generation, and the cached embeddings that no other generation uses. Raises NotFound, and Refused for the
-    active one."""
+    """Drop a generation, and the cached embeddings of models that no generation uses, but for the newest of them.
+    Raises NotFound, and Refused for the active one."""
     if require(connection, number).active:
         raise Refused(f"generation {number} is active", hint="activate another one first")
     for statement in Tables(number).drop():
         connection.execute(statement)
     connection.execute("DELETE FROM generations WHERE number = ?", [number])
-    connection.execute("DELETE FROM models WHERE id NOT IN (SELECT model FROM generations)")
+    unused = "FROM models WHERE embedding <> '' AND id NOT IN (SELECT model FROM generations)"
+    connection.execute(f"DELETE {unused} AND id NOT IN (SELECT id {unused} ORDER BY id DESC LIMIT {KEPT_MODELS})")
     forget_unused(connection)
 
 
 def forget_unused(connection: sqlite3.Connection) -> None:
-    """Delete cached embeddings that no chunk of any generation uses."""
+    """Delete cached embeddings that no chunk of any generation uses. An earlier model keeps those of texts that a
+    generation has an embedding of."""
     used = [f"SELECT embedding FROM {Tables(generation.number).vectors}" for generation in all_generations(connection)]
-    kept = f"WHERE id NOT IN ({' UNION '.join(used)})" if used else ""
-    connection.execute(f"DELETE FROM embeddings {kept}")
+    in_use = "model IN (SELECT model FROM generations)"
+    connection.execute(f"DELETE FROM embeddings WHERE {in_use} AND id NOT IN ({' UNION '.join(used)})")
+    has_twin = f"EXISTS (SELECT 1 FROM embeddings AS twin WHERE twin.{in_use} AND twin.hash = embeddings.hash)"
+    is_kept = f"model IN (SELECT id FROM models) AND {has_twin}"
+    connection.execute(f"DELETE FROM embeddings WHERE NOT {in_use} AND NOT ({is_kept})")
