@@ -111,9 +111,10 @@ def _sentences(view: str, text: str) -> Iterator[tuple[int, int]]:
 _MARKER = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,3}[.)]\s+)?")
 _END = re.compile(
     r"(?<!\b[^\W\d_])(?<!\b(?:dr|mr|ms|st|nr|vs|ca|sr))(?<!\b(?:mrs|mme|sra|dra|dña|pág|núm|ggf|bzw))"
-    r"(?<!\b(?:prof|incl|inkl|evtl|srta|avda))"
+    r"(?<!\b(?:feb|apr|aug|sep|okt|oct|nov|dez|dec|déc|dic))(?<!\b(?:prof|incl|inkl|evtl|srta|avda))"
     r"(?<![.!?…])(?!\.\.|…)[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)"
-    r"(?!(?<=\d\.)\s+(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)\b)"
+    r"(?!(?<=\d\.)\s+(?:(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)\b"
+    r"|(?:jan|feb|apr|aug|sept?|okt|nov|dez)\.))"
     r"(?!(?<=\.\d\.\))|(?<=\.\d\d\.\)))"
 )
 """Matches the end of a sentence, except after an abbreviation or a single letter, within a date or after its brackets:
@@ -122,7 +123,9 @@ _THUMBS = re.compile(
     r"\s*(?:[👍👌✅🆗🙌💯🫡🤝][\U0001f3fb-\U0001f3ff\ufe0f]?\s*){1,5}"
     r"(?:thanks|thank you|thx|danke|merci|gracias)?[.!]*\s*"
 )
-_ORDINAL = re.compile(r"(?:\b(?i:am|vom|zum|bis|ab|den|der|dem|seit) |\d\.)\d{1,2}\. [a-zäöü]$")
-"""Matches a German day within a sentence: `am 11. an Bo`, `vom 21.12. bis 4.1.`."""
+_ORDINAL = re.compile(
+    r"(?:\b(?i:am|vom|zum|bis|ab|den|der|dem|seit) |\d\.)\d{1,2}\. [a-zäöü]$|\b(?i:im|die|das|beim) \d{1,2}\. \w$"
+)
+"""Matches a German day or ordinal within a sentence: `am 11. an Bo`, `vom 21.12. bis 4.1.`, `im 2. Stock`."""
 _QUOTED_END = re.compile(r"[.!?…][\"”“»«](?=\s+[A-ZÄÖÜÉÀ¿¡])")
 """Matches the end of a quotation that ends a sentence, too."""

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.chunking.boundaries import best_cut
 from mcp_memory.text.conversation.messages import Turn
-from mcp_memory.text.language.sentences import beginning, is_question, is_secondary
+from mcp_memory.text.language.sentences import beginning, is_question, is_secondary, split_sentences
 from mcp_memory.text.language.subjects import GENERIC_WORDS
 from mcp_memory.text.language.terms import telling_words
 from mcp_memory.text.markdown.blocks import BlockKind, scan
@@ -48,7 +48,6 @@ _FENCE = re.compile(r"(?P<before>[^`~\n]*)(?P<marks>`{3,}|~{3,})[ \t]*(?P<langua
 _MAX_FENCE_MARKS = 40
 """The longest fence that is reopened after a cut; longer marks would fill each chunk."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _MARKS = re.compile(r"[*`>#|]+|(?<!\w)_+|(?<!_)_+(?!\w)")
 _MIN_TITLE_WORDS, _MIN_TITLE_CHARS = 5, 25
 _REPLY = re.compile(
@@ -225,7 +224,7 @@ def _title(pieces: Iterable[str]) -> str:
     reply = short = ""
     for piece in pieces:
         text = re.sub(r"\A(?:\s*## [0-9-]+\s+)?- [^\n:(]*(?:\([^()\n]*\))?:", "", piece)
-        for sentence in _SENTENCE_END.split(text[:2000]):
+        for sentence in [one for line in text[:2000].splitlines() for one in split_sentences(line)]:
             words = _MARKS.sub("", sentence).split()
             line = " ".join(words)
             is_long = len(words) >= _MIN_TITLE_WORDS or len(line) >= _MIN_TITLE_CHARS

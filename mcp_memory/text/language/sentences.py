@@ -100,7 +100,7 @@ def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
 
 def without_reasons(statement: str) -> str:
     """Return a statement on one line without its clauses that begin with `because`."""
-    return " ".join(_BECAUSE.sub(r"\g<end>", sentence) for sentence in _split(statement))
+    return " ".join(_BECAUSE.sub(r"\g<end>", sentence) for sentence in split_sentences(statement))
 
 
 def capitalized(text: str) -> str:
@@ -173,6 +173,20 @@ def sentences(text: str, start: int = 0) -> list[Sentence]:
     return [Sentence(piece, place) for place, piece in enumerate(worded)]
 
 
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text that is one paragraph."""
+    pieces: list[str] = []
+    begin = 0
+    for found in _END.finditer(text):
+        end = found.end("end")
+        earliest = max(begin, end - _ABBREVIATION_CHARS)
+        word = text.rfind(" ", earliest, max(end, 0)) + 1
+        if end >= 0 and not _NO_END.search(text[earliest:end]) and not _NO_END_BEFORE.match(text, word or earliest):
+            pieces.append(text[begin:end].strip())
+            begin = end
+    return [*pieces, text[begin:].strip()]
+
+
 def quick_sentences(text: str) -> list[str]:
     """Return the lines of a text, split after each mark that may end a sentence; for long texts, and for code."""
     return _QUICK_END.split(text)
@@ -180,7 +194,7 @@ def quick_sentences(text: str) -> list[str]:
 
 def first_sentence(line: str) -> str:
     """Return the first sentence of a line, and the second if the first is a single word."""
-    first, *others = _split(line)
+    first, *others = split_sentences(line)
     return f"{first} {others[0]}" if others and " " not in first else first
 
 
@@ -206,7 +220,7 @@ def statement_of(text: str) -> str:
 
 def _pieces(text: str, kind: BlockKind, start: int, end: int) -> Iterator[str]:
     if kind in {BlockKind.PARAGRAPH, BlockKind.QUOTE}:
-        yield from _split(" ".join(_bare(line) for line in text[start:end].splitlines()))
+        yield from split_sentences(" ".join(_bare(line) for line in text[start:end].splitlines()))
     elif kind is BlockKind.ITEM:
         yield from _items(text[start:end])
     elif kind is BlockKind.TABLE:
@@ -234,20 +248,7 @@ def _items(block: str) -> Iterator[str]:
 
 
 def _whole_or_split(entry: str) -> list[str]:
-    return [entry.strip()] if len(entry) <= _WHOLE_CHARS else _split(entry)
-
-
-def _split(text: str) -> list[str]:
-    pieces: list[str] = []
-    begin = 0
-    for found in _END.finditer(text):
-        end = found.end("end")
-        earliest = max(begin, end - _ABBREVIATION_CHARS)
-        word = text.rfind(" ", earliest, max(end, 0)) + 1
-        if end >= 0 and not _NO_END.search(text[earliest:end]) and not _NO_END_BEFORE.match(text, word or earliest):
-            pieces.append(text[begin:end].strip())
-            begin = end
-    return [*pieces, text[begin:].strip()]
+    return [entry.strip()] if len(entry) <= _WHOLE_CHARS else split_sentences(entry)
 
 
 def _bare(line: str) -> str:

@@ -160,6 +160,8 @@ def test_what_begins_a_block_stands_below_the_name(text: str) -> None:
     ("texts", "title"),
     [
         (["Hey Mel!", "Hi! How was the trip to Dover? Fine."], "How was the trip to Dover?"),
+        (["Das Hotel nehmen wir ab dem 30. März."], "Das Hotel nehmen wir ab dem 30. März."),
+        (["Well. From 1. April on, the heating is off."], "From 1. April on, the heating is off."),
         (["Hi", "Yes"], "Hi"), (["…", "🙂"], "Conversation"),
         (["Which permit?", "Only for moving the gas line, the rest is yours."], "Which permit?"),
         (["How are you?", "Thanks, I'm quite well today.", "We sail from Dover on Friday."],
