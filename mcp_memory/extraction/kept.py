@@ -123,16 +123,23 @@ def _fitting(
         named = _named(cues["tick"].sub(" ", view))
         about = [named] if named else [_named(said.lower(), least) for said in just_said for least in (SHORTEST, 3)]
         return _nearest(
-            [one for one in promises if any(_is_about(words, one) or _says_only(words, one) for words in about)], about
+            [
+                one
+                for one in promises
+                if any(_is_within(words, words, one) or _says_only(words, one) for words in about)
+            ],
+            about,
         )
     if cues["plainly"].fullmatch(view.strip()):
-        return [one for one in promises if _is_about(_long(content_words(asked)), one)]
-    if sentence.is_question or cues["others"].search(view):
+        words = _long(content_words(asked))
+        return [one for one in promises if _is_within(words, words, one)]
+    view = cues["as_said"].sub(" ", view)
+    if sentence.is_question or cues["others"].search(view) or cues["limit"].search(in_english(view)):
         return []
     if cues["moves"].search(view):  # a new day, unless it was promised to move something
         promises = [one for one in promises if cues["moves"].search(one.title.lower())]
     words = _long(content_words(sentence.text))
-    found = [one for one in promises if cues["done"].search(view) and _is_about(words, one)]
+    found = [one for one in promises if cues["done"].search(view) and _is_within(words, words, one)]
     if found or not cues["own"].search(view):
         return found
     named = [one for one in promises if _says_only(_named(view), one)]
@@ -153,10 +160,6 @@ def _long(words: Collection[str], least: int = SHORTEST) -> Set[str]:
     return {word for word in words if len(word) >= least}
 
 
-def _is_about(named: Set[str], promise: NoteRecord) -> bool:
-    return _is_within(named, named, promise)
-
-
 def _is_within(words: Set[str], named: Set[str], promise: NoteRecord) -> bool:
     shared = _shared(words, content_words(promise.title))
     return len(shared) >= SHARED and coverage(named, shared) >= SHARED_SHARE
@@ -168,7 +171,7 @@ def _shared(words: Set[str], others: Set[str]) -> Set[str]:
 
 
 def _says_only(named: Set[str], promise: NoteRecord) -> bool:
-    return bool(named) and named <= content_words(promise.title)
+    return set() < named <= content_words(promise.title)
 
 
 def _acts() -> Mapping[str, re.Pattern[str]]:

@@ -114,6 +114,24 @@ async def test_words_that_say_so_end_it(world: World, words: str, question: str,
         )
 
 
+RESTATED = [  # a promise, and what is said of it later
+    ("Ich schicke Anna den Entwurf bis Montag.", "Ich schicke Anna den Entwurf bis Freitag."),
+    ("Ich schicke Anna den Entwurf bis Montag.", "Ich schicke Anna den Entwurf bis Montag, wie gesagt."),
+    ("Ich schicke Anna den Entwurf bis Montag.", "Ich schicke Anna den Entwurf."),
+    ("I will send Markus the draft by Monday.", "The draft to Markus by Monday, as agreed."),
+    ("Je dois envoyer le devis à Luc lundi.", "J'envoie le devis à Luc avant lundi, comme prévu."),
+    ("Tengo que enviar la oferta a Eva el lunes.", "Tengo que enviar la oferta a Eva el viernes, como acordado."),
+]
+
+
+@pytest.mark.parametrize(("promise", "later"), RESTATED)
+async def test_a_promise_made_again_is_not_done(world: World, promise: str, later: str) -> None:
+    async with world.engine() as engine:
+        await take(engine, [person(promise)])
+        await take(engine, [person(later, at=world.now)], "later")
+        assert promise in [one["title"] for one in (await engine.perform("due", {}))["commitments"]]
+
+
 BY_A_DAY = {
     "The contract must be out by Friday": "2026-11-27", "Our tax forms have to be filed by December 10th": "2026-12-10",
     "We have to finish the migration by December 4th": "2026-12-04",
@@ -128,6 +146,35 @@ BY_A_DAY = {
     "Le contrat doit partir d'ici vendredi": "2026-11-27", "Vendredi il faut que j'envoie la facture": "2026-11-27",
     "Je dois appeler le fournisseur jeudi": "2026-11-26",
 }  # fmt: skip
+DATED = {  # also without `must`
+    "Die Steuererklärung ist am 10. Dezember fällig.": "2026-12-10",
+    "Bitte bis Montag die Rechnung an Lehmann schicken, er wartet schon.": "2026-11-23",
+    "Der Termin beim Notar ist am 8. Dezember um 10:30": "2026-12-08T10:30:00+00:00",
+    "Please send Lehmann the offer by Tuesday.": "2026-11-24",
+    "My appointment with the bank is on December 9 at 3 pm.": "2026-12-09T15:00:00+00:00",
+    "I'll also ping Petra on Thursday.": "2026-11-26",
+    "La déclaration est à déposer le 11 décembre.": "2026-12-11",
+    "Merci d'envoyer la facture à Luc avant mercredi.": "2026-11-25",
+    "Mon rendez-vous chez le dentiste est le 7 décembre à 10h30.": "2026-12-07T10:30:00+00:00",
+    "La factura de la luz vence el 12 de diciembre.": "2026-12-12",
+    "Mi cita con el abogado es el 4 de diciembre a las 10:30.": "2026-12-04T10:30:00+00:00",
+    "Por favor, envía el contrato a Luis antes del viernes.": "2026-11-27",
+}
+NOT_DATED = (
+    "Bitte bis Montag nichts veröffentlichen.", "Die Miete ist jeden Monat am 3. fällig.",
+    "Please don't send anything before Monday.", "Please send every report by Friday.",
+    "Merci de ne rien envoyer avant lundi.", "Por favor, no envíes nada antes del lunes.",
+    "La factura vence cada mes el 3.", "Bitte die Tests laufen lassen.",
+)  # fmt: skip
+
+
+async def test_a_dated_duty_or_request_is_due_on_its_day(world: World) -> None:
+    async with world.engine() as engine:
+        await take(engine, [person(text, number) for number, text in enumerate((*DATED, *NOT_DATED))])
+        due = (await engine.perform("due", {}))["commitments"]
+        assert {one["title"]: one["due"] for one in due} == DATED
+
+
 NO_DUTIES = (
     "Must the contract be out by Friday?", "The contract had to be out by Friday", "Every report must be out by Friday",
     "The contract must be out by Friday if they sign", "The nightly backup must be done by 6am",
@@ -344,13 +391,14 @@ async def _closed(world: World, said: list[TranscriptMessage]) -> list[str]:
 
 async def test_daily_logs_hold_promises(world: World) -> None:
     log = "# Saturday\n\n## 09:00 Standup (project: mill)\n\n- TODO: grease the wheel on Monday\n- we met Ada\n\n"
-    log += "## 10:00\n\nRemind me tomorrow to pay Bo.\n"
+    log += "## 10:00\n\nRemind me tomorrow to pay Bo. I'll also ping Petra on Thursday.\n"
     world.write("memory/2026-11-21.md", log)
     async with world.engine() as engine:
         for _ in range(2):
             await engine.run_job("promises")
         found = (await engine.perform("due", {}))["commitments"]
-        assert [(one["due"], one["project"]) for one in found] == [("2026-11-22", None), ("2026-11-23", "mill")]
+        due = [("2026-11-22", None), ("2026-11-23", "mill"), ("2026-11-26", None)]
+        assert [(one["due"], one["project"]) for one in found] == due
         assert "derived_from: [memory/2026-11-21.md@3]" in world.read(found[1]["path"]).decode()
         assert world.read("memory/2026-11-21.md").decode() == log
         assert "pay Bo" in await begun(engine), json.dumps(found)
