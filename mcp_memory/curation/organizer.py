@@ -1,10 +1,10 @@
-"""Writes a page of claims for each project, person, service and tool, a dashboard, and INDEX.md, which lists the pages;
-and keeps the index in MEMORY.md up to date. It does so when you ask for it, and in the background.
+"""Writes a page of claims for each project, person, organization, place and service, a dashboard, and INDEX.md, which
+lists the pages; and keeps the index in MEMORY.md up to date. It does so when you ask for it, and in the background
+once there is enough to say.
 
 The same claims give the same bytes, and a run without changes writes nothing. INDEX.md quotes no note.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,10 +16,8 @@ from mcp_memory.curation.claims.claim_base import ClaimBase, ClaimProblem, list_
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.memory_index import memory_index, with_memory_index
 from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, etag_of
-from mcp_memory.recall.note_list import date_of
+from mcp_memory.models import Filters, NoteId, NotePath, NoteState, etag_of
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.language.sentences import capitalized
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.inline_text import escaped, is_harmless
 from mcp_memory.text.markdown.link_targets import unlinked
@@ -30,14 +28,14 @@ from mcp_memory.vault.note_file import MEMORY, NoteFile, slug
 MOST_CLAIMS, MOST_OF_LOGS, MOST_CONTENTS_BYTES, MOST_PAGES = 100, 20, 2000, 5000
 """The most claims of a page, the most of these from logs, the size of INDEX.md, and the number of known pages read."""
 
+LEAST_SUBJECTS = 3
+"""The fewest subjects with two claims for which the first pages are written unasked."""
 PAGES_S = 3600.0
 """Seconds between two checks without a change: what expires changes no file."""
 QUIET_S, SOON_S = 15.0, 60.0
 """The seconds after a change or a start until the pages are checked."""
 
 DASHBOARD = f"{ENTITIES}/_dashboard.md"
-
-_SYSTEM = {"agent", "workflow", "skill", "reference", "fix", "lesson"}
 
 
 @dataclass(frozen=True)
@@ -103,20 +101,21 @@ class Organizer:
         return is_new
 
     def _write(self, *, dry_run: bool, again: bool) -> tuple[list[NotePath], list[NoteFile]]:
-        """Return the paths of outdated pages, and the files written. With `again`, do nothing unless an earlier run
-        wrote INDEX.md. Raises StorageFailed, IndexUnavailable."""
+        """Return the paths of outdated pages, and the files written. With `again`, do nothing if you have deleted
+        INDEX.md, or while there is little to say. Raises StorageFailed, IndexUnavailable."""
         in_home = self._vault.layout.in_home
         known = {note.path: note for note in self._index.notes(_PAGES, limit=MOST_PAGES)}
-        if again and in_home(CONTENTS) not in known:
+        listed = [one for one in self._base.subjects(Filters()) if any(claim.holds for claim in one.claims)]
+        is_little = sum(sum(one.holds for one in each.claims) > 1 for each in listed) < LEAST_SUBJECTS
+        if again and in_home(CONTENTS) not in known and (is_little or self._vault.filing.made_by_us(in_home(CONTENTS))):
             return [], []
-        listed = self._base.subjects(Filters())
         subjects = {in_home(f"{ENTITIES}/{one.folder}/{slug(one.name)}.md"): one for one in listed}
         made = {path: _page(path, one) for path, one in subjects.items()}
         entities = f"{in_home(ENTITIES)}/"
         for path, note in known.items():
             if path.startswith(entities) and path not in made:
                 made[path] = _render(path, note.title, (), ["Nothing that is stored holds now."])
-        made[in_home(CONTENTS)] = _contents(in_home(CONTENTS), self._base.claims(Filters()), sorted(subjects.items()))
+        made[in_home(CONTENTS)] = _contents(in_home(CONTENTS), sorted(subjects.items()))
         path = in_home(DASHBOARD)
         made[path] = _dashboard(path, list_problems(self._vault, self._index, self._base, made))
         stale = [path for path, data in made.items() if path not in known or known[path].etag != etag_of(data)]
@@ -132,59 +131,37 @@ def _are_notes(paths: Collection[NotePath]) -> bool:
 _PAGES = Filters(states=frozenset({NoteState.SUMMARY}))
 
 
-def class_of(fact: NoteRecord) -> str:
-    """Return the class: personal, project, task or system."""
-    if fact.kind in {"task", "commitment"}:
-        return "task"
-    return "project" if fact.project else "system" if fact.kind in _SYSTEM else "personal"
-
-
 def _page(path: NotePath, subject: Subject) -> bytes:
-    """Render a page of claims by kind, logs last. If several projects use the name, the claims are ordered by
-    project."""
-    holding = [one for one in subject.claims if one.holds]
-    disputed = [one for one in subject.claims if one.refuted_by]
+    """Render the claims that hold; of a project by kind, logs last. If several projects use the name, the claims are
+    ordered by project."""
     by_kind = subject.folder == "projects"
     sections: dict[tuple[bool, str], list[Claim]] = {}
-    for one in holding:
+    for one in subject.claims:
         note = one.latest.note
         key = (note.is_log, note.kind.capitalize()) if by_kind else (one.project is None, one.project or "Everywhere")
-        sections.setdefault(key, []).append(one)
-    lines = [f"Claims that hold: {len(holding)}; disputed: {len(disputed)}."] if subject.claims else []
-    shown = list[Claim]()
+        if one.holds:
+            sections.setdefault(key, []).append(one)
+    lines, shown = list[str](), list[Claim]()
     for (is_log, name), about in sorted(sections.items()):
         few = about[: MOST_OF_LOGS if is_log and by_kind else MOST_CLAIMS][: MOST_CLAIMS - len(shown)]
         more = f" (the latest {len(few)} of {len(about)})" if len(few) < len(about) else ""
-        lines += ["", f"## {name}{more}", "", *_by_note(path, few)]
+        heading = ["", f"## {name}{more}", ""] if by_kind or len(sections) > 1 else []
+        lines += [*heading, *(line for one in few for line in _claim(path, one))]
         shown += few
-    if disputed := disputed[: MOST_CLAIMS // 2]:
-        lines += ["", "## Disputed", "", *_by_note(path, disputed)]
-    sources = [one for claim in [*shown, *disputed] for one in (*claim.evidence, *claim.contradicts)]
+    sources = [one for claim in shown for one in (*claim.evidence, *claim.replaces)]
     return _render(path, subject.name, list(dict.fromkeys(one.note.id for one in sources)), lines)
 
 
-def _by_note(path: NotePath, claims: Sequence[Claim]) -> Iterator[str]:
-    """Yield the claims of each note below a link to the note, without its title."""
-    notes = defaultdict[NoteId, list[Claim]](list)
-    for one in claims:
-        notes[one.latest.note.id].append(one)
-    for some in notes.values():
-        note = some[0].latest.note
-        if len(some) == 1:
-            yield from _claim(path, some[0], some[0].text, link(path, _where(some[0].latest), note.path))
-            continue
-        yield f"- {link(path, note.title, note.path)}"
-        for one in some:
-            said = capitalized(one.text.removeprefix(f"{note.title}: "))
-            yield from (f"  {line}" for line in _claim(path, one, said, _where(one.latest)))
-
-
-def _claim(path: NotePath, claim: Claim, said: str, where: str) -> Iterator[str]:
-    yield f"- {_quoted(path, said)} ({claim.in_short}; {where})"
+def _claim(path: NotePath, claim: Claim) -> Iterator[str]:
+    yield f"- {_quoted(path, claim.text)} ({claim.certainty}; {_note(path, claim.latest)})"
     for one in claim.evidence[1:]:
-        yield f"  - also {link(path, one.note.title, one.note.path)} ({date_of(one.note).date()}; {_where(one)})"
-    for one in (*claim.contradicts, *([claim.refuted_by] if claim.refuted_by else ())):
-        yield f"  - against it: {link(path, one.text, one.note.path)} ({date_of(one.note).date()}; {_where(one)})"
+        yield f"  - also {_note(path, one)}, {one.day}"
+    for one in claim.replaces:
+        yield f"  - before, {one.day}: {link(path, one.text, one.note.path)}"
+
+
+def _note(path: NotePath, one: Evidence) -> str:
+    return f"{link(path, one.note.title, one.note.path)}, line {one.line}"
 
 
 def _quoted(path: NotePath, text: str) -> str:
@@ -193,14 +170,8 @@ def _quoted(path: NotePath, text: str) -> str:
     return unlinked(text, path) if is_harmless(text) else escaped(text)
 
 
-def _where(one: Evidence) -> str:
-    session = f", session {one.note.session[:8]}" if one.note.session else ""
-    return f"line {one.line}{session}"
-
-
-def _contents(path: NotePath, claims: Sequence[Claim], subjects: Sequence[tuple[NotePath, Subject]]) -> bytes:
-    counts = Counter(class_of(one.latest.note) for one in claims if one.holds)
-    lines = [", ".join(f"{name}: {count}" for name, count in sorted(counts.items())), ""]
+def _contents(path: NotePath, subjects: Sequence[tuple[NotePath, Subject]]) -> bytes:
+    lines = list[str]()
     for page, subject in subjects:
         line = f"- {link(path, subject.name, page)} ({subject.folder}, {sum(one.holds for one in subject.claims)})"
         lines += [line] if len("\n".join([*lines, line]).encode()) < MOST_CONTENTS_BYTES - 200 else []
@@ -209,7 +180,6 @@ def _contents(path: NotePath, claims: Sequence[Claim], subjects: Sequence[tuple[
 
 _TITLES: Mapping[str, str] = {
     "conflict": "Open conflicts", "orphan": "Claims that lost their evidence", "stale": "Pages that are not kept up",
-    "unsure": "Uncertain claims",
 }  # fmt: skip
 
 

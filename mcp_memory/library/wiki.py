@@ -1,4 +1,4 @@
-"""`memory.wiki`: the claims that notes make about projects, people, services and tools."""
+"""`memory.wiki`: the claims that notes make about projects, people, organizations, places and services."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Wiki:
-    """The claims of notes. A claim has a text, a project, its validity and start, its confidence with the reason, and
-    evidence: id, path, line, date, session, source."""
+    """The claims of notes. A claim has a text, a project, whether it holds, its certainty in words, evidence (id, path,
+    line, date, session, source), and what it replaces or what replaced it."""
 
     ask: Callable[..., Facts]
 
     def search(self, query: str, *, limit: int = 6, project: str | None = None) -> Sequence[Facts]:
-        """Search claims by their text, and return hits as a search does."""
+        """Search claims by their subject or text, and return hits as a search does."""
         return self.ask("search", query=query, path="@claims", limit=limit, project=project)["hits"]
 
     def get(self, subject: str | None = None, *, project: str | None = None) -> Sequence[Facts]:
-        """Return the subject of this name, or all subjects, each with kind, name and claims, also disputed claims.
+        """Return the subject of this name, or all subjects, each with kind, name and claims, holding or not.
         Words that match no subject return the claims that contain them, as the kind `mentions`. Raises NotFound."""
         return self.ask("claims", subject=subject, project=project)["subjects"]
 
     def lint(self) -> Sequence[Facts]:
-        """Return open conflicts, uncertain claims, and pages that are stale or rest on forgotten notes, each with a
-        remedy."""
+        """Return open conflicts, and pages that are stale or rest on forgotten notes, each with a remedy."""
         return self.ask("claim_problems")["problems"]
 
     def apply(self, verb: Literal["confirm", "drop"], target: str) -> Facts:

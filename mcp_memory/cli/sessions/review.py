@@ -58,7 +58,7 @@ def review(
     Then it shows notes that contradict each other, latest first. Until you decide, agents see the newer note with the
     older value. Keeping a note supersedes the whole other note. If that note contains more than the old value, edit the
     value instead; this settles the conflict, too. Notes that say the same are offered once: the fullest supersedes the
-    others. Then it shows proposals from DREAMS.md, uncertain claims, and notes that could go to _archive/. Statements
+    others. Then it shows proposals from DREAMS.md, and notes that could go to _archive/. Statements
     that were stored immediately and that you haven't accepted yet come last, without a terminal only with --stored.
     `mcp-memory undo NOTE` undoes a decision.
 

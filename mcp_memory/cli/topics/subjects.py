@@ -18,12 +18,12 @@ _project = note_options.project("Claims of this project and those without one")
 @click.group()
 @located
 def wiki() -> None:
-    """Show what is known about a project, person, service or tool: each claim with its evidence, date and certainty.
+    """Show what is known about a project, person, organization, place or service, with evidence and certainty.
 
     \b
-    mcp-memory wiki search port            claims with these words
+    mcp-memory wiki search port            claims about a subject, or with these words
     mcp-memory wiki get shop               one subject; without a name, all subjects
-    mcp-memory wiki lint                   conflicts, uncertain claims, pages that are out of date
+    mcp-memory wiki lint                   conflicts, and pages that are out of date
     mcp-memory wiki apply confirm KABTV4   decide; your decision is stored in the notes"""
 
 
@@ -33,7 +33,7 @@ def wiki() -> None:
 @note_options.limit(6, 1000, "Show at most this many claims.")
 @command_options
 def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
-    """Find claims by their words.
+    """Find claims by their subject or words.
 
     \b
     mcp-memory wiki search which port does the API use"""
@@ -47,7 +47,7 @@ def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
 @_project
 @command_options
 def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
-    """Show the claims about SUBJECT, with their evidence, and which are disputed. If no subject has that name, show the
+    """Show the claims about SUBJECT, with their evidence, and what they replaced. If no subject has that name, show the
     claims with these words. Without SUBJECT, list the subjects; --json then lists all claims.
 
     \b
@@ -60,13 +60,13 @@ def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
         cli.show(answer, [line for one in found for line in _subject(one)])
     else:
         lines = [f"{one['name']}  ({one['kind']}, {counted(len(one['claims']), 'claim')})" for one in found]
-        cli.show(answer, lines or ["nothing yet: a subject needs at least three claims"])
+        cli.show(answer, lines or ["nothing yet: no note names a project, person, organization, place or service"])
 
 
 @wiki.command()
 @command_options
 def lint(cli: CommandContext) -> None:
-    """List open conflicts, uncertain claims, and pages that are stale or based on forgotten notes. Exits with 1 if
+    """List open conflicts, and pages that are stale or based on forgotten notes. Exits with 1 if
     there are any.
 
     \b
@@ -96,15 +96,14 @@ def apply(cli: CommandContext, verb: str, note: str) -> None:
 def _subject(subject: Facts) -> Iterator[Any]:
     yield Heading(f"{subject['name']}  ({subject['kind']})")
     for claim in sorted(subject["claims"], key=lambda one: not one["holds"]):
-        facts = f"since {claim['since']}, {claim['confidence']:.0%} sure: {claim['why']}"
         project = f"; {claim['project']}" if claim["project"] and claim["project"] != subject["name"] else ""
-        yield from wrap(f"{'' if claim['holds'] else 'disputed: '}{claim['text']}", "  ")
-        yield f"    {facts}{project}"
-        for key, kind in (("evidence", ""), ("contradicts", "against it: ")):
+        yield from wrap(f"{'' if claim['holds'] else 'no longer: '}{claim['text']}", "  ")
+        yield f"    {claim['certainty']}{project}"
+        for key, kind in (("evidence", ""), ("replaces", "before: ")):
             for one in claim[key]:
                 yield f"    {kind}{one['date']}  {one['path']}:{one['line']}  {short_id(one['id'])}"
-        if newer := claim["refuted_by"]:
-            yield from wrap(f"newer: {newer['text']}  {short_id(newer['id'])}", "    ")
+        if newer := claim["replaced_by"]:
+            yield from wrap(f"now: {newer['text']}  {short_id(newer['id'])}", "    ")
 
 
 def _problem(problem: Facts) -> Iterator[Any]:

@@ -2,17 +2,18 @@
 are written into the notes.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import CLAIMS, NoArguments, ReviewRequest, SearchRequest
-from mcp_memory.core.serializers import Choice, Payload, ReviewItem, reference
+from mcp_memory.core.serializers import Payload, ReviewItem
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.searching import search_notes
 from mcp_memory.core.verbs.storing import index_written
-from mcp_memory.curation.claims.claim import Claim, Subject
-from mcp_memory.curation.claims.claim_base import ClaimBase, find_unsure, list_problems
+from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
+from mcp_memory.curation.claims.claim_base import ClaimBase, list_problems
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import Etag, Filters, Hit, NotePath, NoteRecord, NoteState, SearchResult
 from mcp_memory.recall.excerpts import Excerpt, shortened
@@ -28,12 +29,10 @@ MENTIONS = "mentions"
 
 MOST_SEARCHED = 100
 """The number of passages searched; most passages yield a claim."""
+LEAST_TOLD = 2
+"""The fewest claims that replace notes in an answer."""
 CLAIMS_S = 60.0
 CLAIM, CONFIRM, DROP = "claim", "confirm", "drop"
-_CHOICES = (
-    Choice("c", CONFIRM, "[c]onfirm", "confirm: you checked it, and it is right; its note records that"),
-    Choice("d", DROP, "[d]rop", "drop: it is wrong; its notes are forgotten, and restore brings them back"),
-)
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class ClaimAnswers:
         about = [(one, content_words(f"{one.latest.note.title} {one.text}")) for one in self.base.claims(filters)]
         if claims := [one for one, told in about if words and words <= told]:
             return Subject(MENTIONS, " ".join(name.split()), claims)
-        few = ", ".join(one.name for one in known[:12]) or "none yet: a name counts from three notes on"
+        few = ", ".join(one.name for one in known[:12]) or "none yet"
         raise NotFound(f"nothing is known about {name[:60]!r}", hint=f"subjects: {few}")
 
     def page_about(self, subject: frozenset[str], filters: Filters, *, projects: bool) -> TopicPage | None:
@@ -60,7 +59,7 @@ class ClaimAnswers:
         known = [one for one in self.base.subjects(filters) if (one.folder == "projects") is projects]
         found = _called(known, subject)
         told = [one for one in found.claims if one.holds] if found else []
-        if not found or not told:
+        if not found or len(told) < LEAST_TOLD:
             return None
         path = NotePath(f"{CLAIMS}/{found.folder}/{found.name}")
         note = NoteRecord(path, page_id(path), Etag(""), "", found.name, "page", NoteState.SUMMARY)
@@ -72,22 +71,25 @@ class ClaimAnswers:
         name = frozenset[str]() if projects else subject
         return TopicPage(latest, repeats, Excerpt(note, 1, len(told), text, about=about), call, name)
 
-    def hits(self, found: SearchResult, limit: int, filters: Filters) -> SearchResult:
-        """Return the search's hits as claims without duplicates, each with its confidence and first day."""
-        by_id: dict[str, list[Claim]] = {}
+    def hits(self, found: SearchResult, query: str, limit: int, filters: Filters) -> SearchResult:
+        """Return claims without duplicates: first the claims about the subject that the query names, then those in the
+        search's hits."""
+        asked, by_id = content_words(query), defaultdict[str, list[Claim]](list)
         for claim in self.base.claims(filters):
-            for one in claim.evidence if claim.holds else ():
-                by_id.setdefault(one.note.id, []).append(claim)
-        hits, seen = list[Hit](), set[str]()
+            for note_id in {one.note.id for one in claim.evidence if claim.holds}:
+                by_id[note_id].append(claim)
+        named = [one for one in self.base.subjects(filters) if content_words(one.name) <= asked]
+        about = max(named, key=lambda one: len(content_words(one.name)), default=None)
+        rest = asked - content_words(about.name) if about else asked
+        first = [one for one in about.claims if one.holds and rest <= content_words(one.text)] if about else []
+        hits = {one.text: _hit(one, one.latest, 1.0) for one in first}
         for hit in found.hits:
-            for claim in by_id.get(hit.id, ()):
-                lines = [one.line for one in claim.evidence if one.note.id == hit.id]
-                if claim.text not in seen and any(hit.start_line <= line <= hit.end_line for line in lines):
-                    seen.add(claim.text)
-                    at = lines[0]
-                    hits.append(replace(hit, snippet=_line(claim), start_line=at, end_line=at, is_whole=False))
+            for claim in by_id[hit.id]:
+                lines = [one for one in claim.evidence if one.note.id == hit.id]
+                if any(hit.start_line <= one.line <= hit.end_line for one in lines):
+                    hits.setdefault(claim.text, _hit(claim, lines[0], hit.score))
         note = found.note if hits else "no claim has any of these words; search without path looks at all notes"
-        return replace(found, hits=tuple(hits[:limit]), note=note)
+        return replace(found, hits=tuple(hits.values())[:limit], note=note)
 
     def claim_of(self, note_id: str) -> Claim:
         """Return the current claim that is supported by a note or log entry, given the end of its id. A note with
@@ -99,18 +101,27 @@ class ClaimAnswers:
 
 
 def _called(subjects: Sequence[Subject], words: frozenset[str]) -> Subject | None:
-    """Return the subject of this name; if there are several, the subject with the most claims."""
-    found = (one for one in subjects if words and content_words(one.name) == words)
-    return max(found, key=lambda one: len(one.claims), default=None)
+    """Return the subject of this name, or the person with a part of it; if there are several, the subject with the most
+    claims."""
+    whole = [one for one in subjects if content_words(one.name) == words]
+    people = [one for one in subjects if one.folder == "people" and words and words < content_words(one.name)]
+    return max(whole or people, key=lambda one: len(one.claims), default=None)
+
+
+def _hit(claim: Claim, one: Evidence, score: float) -> Hit:
+    note = one.note
+    return Hit(
+        note.id, note.path, one.line, one.line, "", note.title, note.kind, note.day, score, _line(claim), note.project
+    )
 
 
 def _line(claim: Claim) -> str:
     """Format a claim as a line. The evidence is given by path and line, so that it can be recalled."""
     others = [shortened(one.note.id) or one.note.id for one in claim.evidence[1:4]]
-    against = [f"against an older one: {one.text} ({one.note.path}:{one.line})" for one in claim.contradicts[:1]]
     also = [f"also {', '.join(others)}"] if others else []
+    before = [f"before: {one.text} ({one.note.path}:{one.line})" for one in claim.replaces[:1]]
     place = f"{claim.latest.note.path}:{claim.latest.line}"
-    return f"{claim.text} ({'; '.join([claim.in_short, place, *also, *against])})"
+    return f"{claim.text} ({'; '.join([claim.certainty, place, *also, *before])})"
 
 
 @dataclass(frozen=True)
@@ -139,6 +150,7 @@ class ClaimOperations:
         return await in_thread(
             self._answers.hits,
             found,
+            request.query,
             request.limit,
             self._filters(request.project),
             deadline_s=CLAIMS_S,
@@ -168,9 +180,7 @@ class ClaimOperations:
         return visible_in({"problems": list(map(asdict, found))})
 
     async def waiting(self) -> Sequence[ReviewItem]:
-        """Return the uncertain claims."""
-        unsure = await in_thread(find_unsure, self._answers.base, deadline_s=CLAIMS_S, what="reading claims")
-        return list(map(_item, unsure))
+        return ()  # a claim waits for nobody; you may decide about any
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
         """Confirm or drop claims, of which an item names a note or entry. Raises InvalidInput, NotFound, and the errors
@@ -197,19 +207,3 @@ class ClaimOperations:
 
     def _filters(self, project: str | None) -> Filters:
         return replace(self._core.filters(project=project), private=self._core.config.recall.private_marks)
-
-
-def _item(claim: Claim) -> ReviewItem:
-    note = claim.latest.note
-    return ReviewItem(
-        id=f"{CLAIM}-{note.id}",
-        what=CLAIM,
-        text=claim.text,
-        why=f"{claim.confidence:.0%} sure: {claim.why}, {claim.since}",
-        choices=_CHOICES,
-        path=note.path,
-        title=claim.text,
-        kind=CLAIM,
-        project=claim.project,
-        notes=[reference("rests on", one.note.id, one.note) for one in claim.evidence],
-    )

@@ -3,41 +3,33 @@
 Nothing is stored, so a forgotten, private or muted note disappears from the claims at the next question.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import combinations, islice
+from typing import NamedTuple
 
 from mcp_memory.comparison.comparison import say_the_same
-from mcp_memory.curation.claims.claim import UNSURE, Claim, Evidence, Subject
-from mcp_memory.curation.claims.statements import statements
+from mcp_memory.comparison.other_value import NoteText, find_contradiction
+from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
+from mcp_memory.curation.claims.outdated import replaced_value, without_value
+from mcp_memory.curation.claims.statements import statements, without_doubts
+from mcp_memory.curation.claims.subjects import Name, find_mentions, find_names
 from mcp_memory.index.base import Index
 from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, NoteState, Passage, etag_of
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
-from mcp_memory.text.language.facts import FactKind, facts
-from mcp_memory.text.language.subjects import GENERIC_WORDS
-from mcp_memory.text.language.terms import fold
-from mcp_memory.text.language.word_tables import read_table
+from mcp_memory.text.language.facts import facts
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.page import CONTENTS, ENTITIES
 from mcp_memory.vault.succession.entry_marks import is_private
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 
-if TYPE_CHECKING:
-    from mcp_memory.models import Vectors
-
-LEAST_MENTIONS, CUED, MOST_NOTES = 3, 0.15, 5000
-"""The minimum number of claims that mention a subject, the minimum share of these that show its type, and the number of
-newest notes that are read."""
-
-_WORDS = re.compile(r"[\w-]*\w")
-_CODE_WORD = re.compile(r"[a-z][a-z0-9-]{1,30}")
-"""Code words that may be the name of a tool."""
+MOST_NOTES, MOST_COMPARED = 5000, 50
+"""The number of newest notes that are read, and of a name's newest statements that are compared with one another."""
 
 
 @dataclass
@@ -67,42 +59,34 @@ class ClaimBase:
         key = self.index.watermark(), wanted.now and wanted.now.date(), tuple(conflicts)
         known = self._known
         if known[0] != key:
-            found = self._collect(wanted, conflicts)
-            self._known = known = key, found, [*_projects(found), *_named(found)]
+            found, names = self._collect(wanted, conflicts)
+            self._known = known = key, found, [*_projects(found), *_named(found, names)]
         return known[1]
 
-    def _collect(self, wanted: Filters, conflicts: Sequence[Conflict]) -> list[Claim]:
+    def _collect(self, wanted: Filters, conflicts: Sequence[Conflict]) -> tuple[list[Claim], list[Name]]:
         listed, _ = newest_notes(self.index, wanted, MOST_NOTES, self.clock(), None, None)
         notes = [note for note in listed if note.created and note.kind != StatementKind.COMMITMENT]
-        if not notes:
-            return []
         stated = self._evidence(notes)
-        olders = {one.older: one for one in conflicts}
-        newers = defaultdict[NoteId, list[Conflict]](list)
-        for one in conflicts:
-            newers[one.newer].append(one)
-        refuted = {id(one) for group in stated.values() for one in _refuted(group, olders)}
-
-        def refutes(one: Evidence) -> Iterator[Evidence]:
-            for known in newers[one.note.id]:
-                if not known.after or known.after in _bare(one.text):
-                    yield from (other for other in stated.get(known.older, ()) if id(other) in refuted)
-
-        single = [group[0] for group in stated.values() if len(group) == 1 and not group[0].note.is_log]
-        means = self.index.mean_vectors([one.note.path for one in single])
-        vectors = {one.note.id: vector for one, vector in zip(single, means, strict=True)}
         everything = [one for group in stated.values() for one in group]
-        groups = [
-            *_grouped([one for one in everything if id(one) not in refuted], vectors),
-            *([one] for one in everything if id(one) in refuted),
-        ]
-        as_of, claims = max(map(date_of, notes)), list[Claim]()
-        for group in groups:
-            conflict = olders[group[0].note.id] if id(group[0]) in refuted else None
-            newer = stated.get(conflict.newer, [])[:1] if conflict else []
-            older = [] if conflict else [other for one in group for other in refutes(one)]
-            claims.append(Claim(tuple(group), as_of, tuple(older), conflict, newer[0] if newer else None))
-        return sorted(claims, key=lambda one: date_of(one.latest.note), reverse=True)
+        names = find_names([(one.note.title, one.text) for one in everything])
+        outdated = _changed(everything, names) | _refuted(stated, conflicts)
+        claims, holding = list[Claim](), list[Evidence]()
+        replaced = defaultdict[int, list[Evidence]](list)
+        for one in everything:
+            if id(one) not in outdated:
+                holding.append(one)
+                continue
+            change = outdated[id(one)]
+            claims.append(Claim((one,), outdated=change.value, replaced_by=change.newer, conflict=change.conflict))
+            if change.newer:
+                replaced[id(change.newer)].append(one)
+            if rest := without_value(one.text, change.value):
+                is_named = content_words(change.subject) & content_words(rest)
+                holding.append(one._replace(text=rest if is_named else f"{change.subject}: {rest}"))
+        for group in _grouped(holding):
+            older = [other for one in group for other in replaced[id(one)]]
+            claims.append(Claim(tuple(group), tuple(older)))
+        return sorted(claims, key=lambda one: date_of(one.latest.note), reverse=True), names
 
     def _evidence(self, notes: Iterable[NoteRecord]) -> Mapping[NoteId, list[Evidence]]:
         """Collect the statements of each note or log entry."""
@@ -117,7 +101,7 @@ class ClaimBase:
                 logs[note.path] = parts
             if passages := logs[note.path].get(note.id):
                 most = 1 if note.kind == StatementKind.FIX else None  # the other sentences describe attempts
-                stated = islice(statements(passages), most)
+                stated = islice(without_doubts(note.title, statements(passages)), most)
                 found[note.id] = [Evidence(_marked(note), text, line) for text, line in stated]
         return found
 
@@ -130,8 +114,8 @@ def admitted(claims: Iterable[Claim], filters: Filters) -> list[Claim]:
 
     shown = (
         replace(
-            one, evidence=told(one.evidence), contradicts=told(one.contradicts),
-            refuted_by=next(iter(told([one.refuted_by] if one.refuted_by else [])), None),
+            one, evidence=told(one.evidence), replaces=told(one.replaces),
+            replaced_by=next(iter(told([one.replaced_by] if one.replaced_by else [])), None),
         )
         for one in claims
     )  # fmt: skip
@@ -146,33 +130,58 @@ def _marked(note: NoteRecord) -> NoteRecord:
     return replace(note, meta={**note.meta, "confirmed": [one for one in marks if one.startswith(f"{entry}=")]})
 
 
-def _refuted(stated: Sequence[Evidence], olders: Mapping[NoteId, Conflict]) -> Sequence[Evidence]:
+class _Change(NamedTuple):
+    """The `value` of a statement that doesn't hold anymore, the newer statement, and the statement's subject."""
+
+    value: str
+    newer: Evidence | None
+    subject: str
+    conflict: Conflict | None = None
+
+
+def _refuted(stated: Mapping[NoteId, Sequence[Evidence]], conflicts: Iterable[Conflict]) -> dict[int, _Change]:
     """Return the sentences that a newer note contradicts: the sentences with the changed value, or all if no sentence
     contains it or nothing was compared."""
-    conflict = olders.get(stated[0].note.id) if stated else None
-    if conflict is None:
-        return ()
-    before = conflict.before.removesuffix(" …").strip() if conflict.is_certain else ""
-    return [one for one in stated if before and before in _bare(one.text)] or stated
+    found: dict[int, _Change] = {}
+    for known in conflicts:
+        before = known.before.removesuffix(" …").strip() if known.is_certain else ""
+        older, newer = stated.get(known.older, ()), stated.get(known.newer, ())
+        by = next((one for one in newer if known.after and known.after in _bare(one.text)), next(iter(newer), None))
+        for one in [one for one in older if before and before in _bare(one.text)] or older:
+            found[id(one)] = _Change(before or one.text, by, one.note.title, known)
+    return found
 
 
-def _grouped(stated: Sequence[Evidence], vectors: "Mapping[NoteId, Vectors]") -> list[list[Evidence]]:
-    """Group statements of a project that say the same, in the order of the notes. Their words match, or their vectors
-    if they are whole notes. Numbers, dates, names and negations must agree."""
+def _note_text(one: Evidence) -> NoteText:
+    return NoteText(_bare(one.text), one.note.title, one.note.kind)
+
+
+def _changed(said: Sequence[Evidence], names: Iterable[Name]) -> dict[int, _Change]:
+    """Return the statements with a value that a newer statement about the same name replaces."""
+    found: dict[int, _Change] = {}
+    for name, places in find_mentions(names, [one.text for one in said]).items():
+        about = sorted((said[place] for place in places), key=lambda one: date_of(one.note))[-MOST_COMPARED:]
+        for older, newer in combinations(about, 2):
+            projects = {older.note.project, newer.note.project} - {None}
+            if older.note.id == newer.note.id or len(projects) > 1 or older.note.is_log:
+                continue
+            known = find_contradiction(_note_text(older), _note_text(newer))
+            if value := known.before if known else replaced_value(older.text, newer.text, name):
+                found[id(older)] = _Change(value, newer, name.text)
+    return found
+
+
+def _grouped(stated: Sequence[Evidence]) -> list[list[Evidence]]:
+    """Group statements of a project that say the same in other words, in the order of the notes. Numbers, dates, names
+    and negations must agree."""
     kept = defaultdict[object, list[list[Evidence]]](list)
     for one in stated:
         alike = kept[one.note.project, facts(one.text)]
-        near = (group for group in alike if say_the_same(group[0].text, one.text, _cosine(one, group[0], vectors)))
-        group = next(near, None)
+        group = next((group for group in alike if say_the_same(group[0].text, one.text)), None)
         if group is None:
             alike.append(group := [])
         group.append(one)
     return [group for alike in kept.values() for group in alike]
-
-
-def _cosine(one: Evidence, other: Evidence, vectors: "Mapping[NoteId, Vectors]") -> float:
-    first, second = vectors.get(one.note.id), vectors.get(other.note.id)
-    return 0.0 if first is None or second is None else float(first @ second)
 
 
 def _projects(claims: Sequence[Claim]) -> Iterator[Subject]:
@@ -180,43 +189,23 @@ def _projects(claims: Sequence[Claim]) -> Iterator[Subject]:
         yield Subject("projects", name, [one for one in claims if one.project == name])
 
 
-def _named(claims: Sequence[Claim]) -> Iterator[Subject]:
-    """Yield the people, services and tools that claims name. Most of the claims, at least two, must show the type."""
-    table = read_table("mcp_memory.curation.claims", "names.toml")
-    generic = set(table.pop("generic").split())
-    bare = {id(one): _bare(one.text.removeprefix(f"{one.latest.note.title}: ")) for one in claims}
-    about = defaultdict[str, dict[int, Claim]](dict)
-    for one in claims:
-        for word in _WORDS.findall(f"{one.latest.note.title} {bare[id(one)]}"):
-            about[word][id(one)] = one
-    names = set[str]()
-    for one in claims:
-        for fact in facts(bare[id(one)]) | facts(one.text):
-            is_name = fact.kind is FactKind.NAME and fold(fact.key.lower()) not in GENERIC_WORDS
-            is_tool = fact.kind is FactKind.IDENTIFIER and _CODE_WORD.fullmatch(fact.key)
-            if (is_name and fact.key.lower() not in about) or is_tool:
-                names.add(fact.key)
-    for name in sorted(name for name in names - generic if len(about[name]) >= LEAST_MENTIONS):
-        texts = [bare[one] for one in about[name]]
-        cues = {folder: re.compile(cue.replace("NAME", re.escape(name))) for folder, cue in table.items()}
-        votes = {folder: sum(bool(cue.search(text)) for text in texts) for folder, cue in cues.items()}
-        folder = max(votes, key=lambda each: votes[each])
-        if votes[folder] >= max(2, CUED * len(texts)) and len(set(votes.values())) > 1:
-            yield Subject(folder, name, list(about[name].values()))
+def _named(claims: Sequence[Claim], names: Iterable[Name]) -> Iterator[Subject]:
+    for name, places in find_mentions(names, [one.text for one in claims]).items():
+        if places:
+            yield Subject(name.folder, name.text, [claims[place] for place in places])
 
 
 def _bare(text: str) -> str:
     return text.replace("`", "")
 
 
-MOST_PAGES, MOST_UNSURE = 5000, 20
+MOST_PAGES = 5000
 
 
 @dataclass(frozen=True)
 class ClaimProblem:
-    """A problem. `kind` is an open `conflict`; an `orphan`, which is a page that may contain forgotten text; a `stale`
-    page, which you edited or which is due; or an `unsure` claim. `path` is the place to look at; `notes` are the quoted
-    notes."""
+    """A problem. `kind` is an open `conflict`; an `orphan`, which is a page that may contain forgotten text; or a
+    `stale` page, which you edited or which is due. `path` is the place to look at; `notes` are the quoted notes."""
 
     kind: str
     text: str
@@ -226,16 +215,6 @@ class ClaimProblem:
     notes: tuple[NoteId, ...] = ()
 
 
-def find_unsure(base: ClaimBase) -> list[Claim]:
-    """Return the uncertain claims, each text once."""
-    unsure: dict[str, Claim] = {}
-    for subject in base.subjects(Filters()):
-        for one in subject.claims:
-            if one.holds and one.confidence < UNSURE and len(unsure) < MOST_UNSURE:
-                unsure.setdefault(one.text, one)
-    return list(unsure.values())
-
-
 def list_problems(
     vault: Vault, index: Index, base: ClaimBase, made: Mapping[NotePath, bytes] | None = None
 ) -> list[ClaimProblem]:
@@ -243,38 +222,29 @@ def list_problems(
     index. Raises IndexUnavailable, StorageFailed."""
     found = list[ClaimProblem]()
     for one in base.claims(Filters()):
-        if one.refuted_by and one.conflict:
-            newer = one.refuted_by.note.id
-            why = f"{one.conflict.why}; a newer note says: {one.refuted_by.text}"
+        if one.replaced_by and one.conflict:
+            newer = one.replaced_by.note.id
+            why = f"{one.conflict.why}; a newer note says: {one.replaced_by.text}"
             remedy = f"mcp-memory review --keep {shortened(newer) or newer}"
             found.append(
                 ClaimProblem("conflict", one.text, one.latest.note.path, why, remedy, (one.latest.note.id, newer))
             )
-    for one in find_unsure(base):
-        note = one.latest.note
-        remedy = f"mcp-memory wiki apply confirm {shortened(note.id) or note.id}"
-        why = f"{one.confidence:.0%} sure: {one.why}, {one.since}"
-        found.append(ClaimProblem("unsure", one.text, note.path, why, remedy, (note.id,)))
     in_home = vault.layout.in_home
     for page in index.notes(Filters(states=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES):
+        # A page is named by its path, because the title of a topic's page may quote a forgotten note.
         if page.path == in_home(CONTENTS) or page.path.startswith(f"{in_home(ENTITIES)}/"):
             is_ours, due = vault.filing.is_as_written(page), (made or {}).get(page.path)
             is_orphan = (not is_ours or made is None) and quotes_forgotten(vault.read(page.path).text, vault, index)
             if is_orphan:
                 why = "rests on a note that is forgotten or gone"
-                found.append(ClaimProblem("orphan", _name(page.path), page.path, why, _REMEDY[is_ours]))
+                found.append(ClaimProblem("orphan", page.path, page.path, why, _REMEDY[is_ours]))
             elif not is_ours and due is not None and etag_of(due) != page.etag:
                 why = "you changed it, so it isn't kept up to date"
-                found.append(ClaimProblem("stale", _name(page.path), page.path, why, _REMEDY[False]))
+                found.append(ClaimProblem("stale", page.path, page.path, why, _REMEDY[False]))
         elif page.meta.get("stale"):
             why = "its notes have changed since"
-            found.append(ClaimProblem("stale", _name(page.path), page.path, why, "mcp-memory topics compact"))
+            found.append(ClaimProblem("stale", page.path, page.path, why, "mcp-memory topics compact"))
     return sorted(found, key=lambda one: one.kind)
 
 
 _REMEDY = {True: "mcp-memory topics organize", False: "delete it, then mcp-memory topics organize makes it anew"}
-
-
-def _name(path: str) -> str:
-    """The page's name without a title, because the title of a topic's page may quote a forgotten note."""
-    return path

@@ -1,9 +1,11 @@
 """Splits a note into statements that are clear without context, each with its line. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from mcp_memory.curation.claims.subjects import cues
 from mcp_memory.models import Passage
+from mcp_memory.statements.cues import has_cue
 from mcp_memory.text.language.sentences import is_explaining, sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
@@ -11,6 +13,8 @@ from mcp_memory.text.markdown import logs
 MOST_PASSAGES = 8
 """The most passages of a note; a longer note is a document, of which only the title is a statement."""
 MOST_CHARS = 300
+MOST_WORDS_OF_DOUBT = 4
+"""The most content words of a sentence that only doubts the other sentences of its note."""
 
 _REFERS_BACK = re.compile(
     r"(?:It|Its|They|Their|This|That|These|Those|He|His|She|Her|Both|There|Then|The (?:old|new|former|latter|other) one"
@@ -51,6 +55,26 @@ def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
                 named = f"{named[: MOST_CHARS - 2].rsplit(' ', 1)[0]} …"
             yield named, passage.chunk.start_line + passage.chunk.text.count("\n", 0, at)
             is_first = False
+
+
+def without_doubts(title: str, stated: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Yield the statements without guesses and without what an assistant said in a copied conversation. A guess about
+    the whole note, such as `Just a guess.`, or a title that says so, leaves nothing."""
+    kept = list[tuple[str, int]]()
+    for text, line in stated:
+        said = text.removeprefix(f"{title}: ")
+        if is_doubted(said):
+            if len(content_words(said)) <= MOST_WORDS_OF_DOUBT:
+                return
+        elif not cues()["replayed"].match(said):
+            kept.append((text, line))
+    if not is_doubted(title):
+        yield from kept
+
+
+def is_doubted(text: str) -> bool:
+    """Return whether a text says that it is only a guess."""
+    return bool(cues()["doubted"].search(text)) or has_cue(text.lower().replace("'", "’"), "hedge")
 
 
 def _offset(text: str, sentence: str) -> int:
