@@ -1,5 +1,5 @@
-"""Writes a page of claims for each project, person, organization, place and service, a dashboard, and INDEX.md, which
-lists the pages; and keeps the index in MEMORY.md up to date. It does so when you ask for it, and in the background
+"""Writes a page of claims for each project, person, organization, place and service, and INDEX.md, which lists the
+pages; and keeps the index in MEMORY.md up to date. It does so when you ask for it, and in the background
 once there is enough to say.
 
 The same claims give the same bytes, and a run without changes writes nothing. INDEX.md quotes no note.
@@ -12,7 +12,7 @@ from functools import partial
 from mcp_memory.core.core import Core
 from mcp_memory.core.serializers import Payload
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
-from mcp_memory.curation.claims.claim_base import ClaimBase, ClaimProblem, list_problems
+from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.memory_index import memory_index, with_memory_index
 from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
@@ -34,8 +34,6 @@ PAGES_S = 3600.0
 """Seconds between two checks without a change: what expires changes no file."""
 QUIET_S, SOON_S = 15.0, 60.0
 """The seconds after a change or a start until the pages are checked."""
-
-DASHBOARD = f"{ENTITIES}/_dashboard.md"
 
 
 @dataclass(frozen=True)
@@ -115,9 +113,8 @@ class Organizer:
         for path, note in known.items():
             if path.startswith(entities) and path not in made:
                 made[path] = _render(path, note.title, (), ["Nothing that is stored holds now."])
-        made[in_home(CONTENTS)] = _contents(in_home(CONTENTS), sorted(subjects.items()))
-        path = in_home(DASHBOARD)
-        made[path] = _dashboard(path, list_problems(self._vault, self._index, self._base, made))
+        open_conflicts = sum(one.conflict is not None for one in self._base.claims(Filters()))
+        made[in_home(CONTENTS)] = _contents(in_home(CONTENTS), subjects, open_conflicts)
         stale = [path for path, data in made.items() if path not in known or known[path].etag != etag_of(data)]
         written = [] if dry_run else [self._vault.filing.refresh_page(path, made[path]) for path in stale]
         return stale, [page for page in written if page]
@@ -132,23 +129,15 @@ _PAGES = Filters(states=frozenset({NoteState.SUMMARY}))
 
 
 def _page(path: NotePath, subject: Subject) -> bytes:
-    """Render the claims that hold; of a project by kind, logs last. If several projects use the name, the claims are
-    ordered by project."""
-    by_kind = subject.folder == "projects"
-    sections: dict[tuple[bool, str], list[Claim]] = {}
-    for one in subject.claims:
-        note = one.latest.note
-        key = (note.is_log, note.kind.capitalize()) if by_kind else (one.project is None, one.project or "Everywhere")
-        if one.holds:
-            sections.setdefault(key, []).append(one)
-    lines, shown = list[str](), list[Claim]()
-    for (is_log, name), about in sorted(sections.items()):
-        few = about[: MOST_OF_LOGS if is_log and by_kind else MOST_CLAIMS][: MOST_CLAIMS - len(shown)]
-        more = f" (the latest {len(few)} of {len(about)})" if len(few) < len(about) else ""
-        heading = ["", f"## {name}{more}", ""] if by_kind or len(sections) > 1 else []
-        lines += [*heading, *(line for one in few for line in _claim(path, one))]
-        shown += few
-    sources = [one for claim in shown for one in (*claim.evidence, *claim.replaces)]
+    """Render the claims that hold, the latest first, and then what happened on single days."""
+    holding = [one for one in subject.claims if one.holds]
+    logged = [one for one in holding if one.latest.note.is_log]
+    stated = [one for one in holding if not one.latest.note.is_log][:MOST_CLAIMS]
+    few = logged[: min(MOST_OF_LOGS, MOST_CLAIMS - len(stated))]
+    heading = ["## Log", ""] if few else []
+    shown = [line for one in stated for line in _claim(path, one)]
+    lines = [*shown, "", *heading, *(line for one in few for line in _claim(path, one))]
+    sources = [one for claim in (*stated, *few) for one in (*claim.evidence, *claim.replaces)]
     return _render(path, subject.name, list(dict.fromkeys(one.note.id for one in sources)), lines)
 
 
@@ -170,30 +159,14 @@ def _quoted(path: NotePath, text: str) -> str:
     return unlinked(text, path) if is_harmless(text) else escaped(text)
 
 
-def _contents(path: NotePath, subjects: Sequence[tuple[NotePath, Subject]]) -> bytes:
-    lines = list[str]()
-    for page, subject in subjects:
-        line = f"- {link(path, subject.name, page)} ({subject.folder}, {sum(one.holds for one in subject.claims)})"
+def _contents(path: NotePath, subjects: Mapping[NotePath, Subject], open_conflicts: int) -> bytes:
+    """Render the list of pages, those with the most claims first, and how much needs a decision."""
+    lines = [f"{counted(open_conflicts, 'contradiction')} to decide: `mcp-memory review --conflicts`", ""]
+    listed = [(sum(one.holds for one in subject.claims), page, subject) for page, subject in subjects.items()]
+    for count, page, subject in sorted(listed, key=lambda one: (-one[0], one[1])):
+        line = f"- {link(path, subject.name, page)} ({subject.folder}, {count})"
         lines += [line] if len("\n".join([*lines, line]).encode()) < MOST_CONTENTS_BYTES - 200 else []
     return _render(path, "What memory holds", (), lines)
-
-
-_TITLES: Mapping[str, str] = {
-    "conflict": "Open conflicts", "orphan": "Claims that lost their evidence", "stale": "Pages that are not kept up",
-}  # fmt: skip
-
-
-def _dashboard(path: NotePath, problems: Sequence[ClaimProblem]) -> bytes:
-    lines = [] if problems else ["Nothing needs a decision."]
-    for kind, title in _TITLES.items():
-        found = [one for one in problems if one.kind == kind]
-        listed = (
-            f"- {_quoted(path, one.text)} ({link(path, one.path.rpartition('/')[2], one.path)}): {one.why} → "
-            f"`{one.remedy}`"
-            for one in found
-        )
-        lines += ["", f"## {title} ({len(found)})", "", *listed] if found else []
-    return _render(path, "What needs a decision", list(dict.fromkeys(n for one in problems for n in one.notes)), lines)
 
 
 def _render(path: NotePath, title: str, sources: Sequence[NoteId], lines: Sequence[str]) -> bytes:

@@ -22,11 +22,11 @@ class Wiki:
 
     def get(self, subject: str | None = None, *, project: str | None = None) -> Sequence[Facts]:
         """Return the subject of this name, or all subjects, each with kind, name and claims, holding or not.
-        Words that match no subject return the claims that contain them, as the kind `mentions`. Raises NotFound."""
+        Raises NotFound."""
         return self.ask("claims", subject=subject, project=project)["subjects"]
 
     def lint(self) -> Sequence[Facts]:
-        """Return open conflicts, and pages that are stale or rest on forgotten notes, each with a remedy."""
+        """Return open conflicts, and pages that rest on forgotten notes, each with a remedy."""
         return self.ask("claim_problems")["problems"]
 
     def apply(self, verb: Literal["confirm", "drop"], target: str) -> Facts:

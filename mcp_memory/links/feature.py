@@ -107,7 +107,6 @@ class LintRequest:
 
     fix: bool = False
     personal: bool = False
-    orphans: bool = False
 
 
 def build(core: Core) -> Feature:

@@ -1,4 +1,4 @@
-"""Reports links that are broken, ambiguous or outdated, and notes without links; repairs links."""
+"""Reports links that are broken, ambiguous or outdated, and repairs them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -146,18 +146,15 @@ class Linter:
     index: Index
     runs: JournaledRuns
 
-    async def lint(self, *, fix: bool = False, personal: bool = False, orphans: bool = False) -> dict[str, Any]:
+    async def lint(self, *, fix: bool = False, personal: bool = False) -> dict[str, Any]:
         """Return the findings with their proposed repairs. With `fix`, repair our own notes, and `personal` notes too
         if you ask for it, and return the remaining findings. Raises like `JournaledRuns.relocate`."""
         notes, findings = await in_thread(self._look, what="checking links", deadline_s=LINT_S)
         read = partial(self._steps, [one for one in findings if one.repair], personal=personal)
         steps, left = await in_thread(read, what="reading notes", deadline_s=LINT_S)
-        alone = await in_thread(self._orphans, notes, what="looking for orphans", deadline_s=LINT_S)
         answer: dict[str, Any] = {
             "notes": len(notes),
             "found": [_payload(one, left.get(one.at.source, "")) for one in findings],
-            "orphans": [{"id": one.id, "path": one.path, "title": one.title} for one in alone] if orphans else None,
-            "orphan_count": len(alone),
             "properties": [
                 {"path": path, "property": written, "nearly": ours}
                 for path, note in sorted(notes.items())
@@ -227,17 +224,6 @@ class Linter:
                 step = RelinkStep(path, *hashes, sorted(new), is_whole=True, is_personal=not is_ours, notes=ids)
                 steps.append(step)
         return steps, left
-
-    def _orphans(self, notes: dict[NotePath, NoteRecord]) -> list[NoteRecord]:
-        linked = set[NotePath]()
-        for one in self.index.links_from():
-            if notes.get(one.source) and notes[one.source].state is not NoteState.SUMMARY:
-                linked |= {one.source, *one.targets} if set(one.targets) - {one.source} else set()
-        return [
-            note
-            for path, note in sorted(notes.items())
-            if note.state is NoteState.ACTIVE and path not in linked and path[0] != "@" and not note.is_log
-        ]
 
 
 def _judge(one: ResolvedLink, notes: dict[NotePath, NoteRecord], repair: Repair | str | None) -> LinkFinding | None:

@@ -13,13 +13,11 @@ from tests.daemon.place import Place
     [
         ["links", "a.md", "--confirm"],
         ["links", "a.md", "--personal"],
-        ["links", "a.md", "--orphans"],
         ["links", "a.md", "--yes"],
         ["links", "a.md", "-p", "shop"],
         ["links", "--check", "--yes"],
         ["links", "--check", "--depth", "2"],
         ["links", "--code", "--repair"],
-        ["links", "--code", "--orphans"],
         ["review", "--keep", "A", "--drop", "B"],
         ["review", "--both", "A", "--accept", "B"],
         ["review", "--conflicts", "--accept", "A"],

@@ -40,7 +40,7 @@ async def test_a_page_for_each_project_person_and_service_and_an_index_of_them(w
         assert await engine.organize(dry_run=True) and "INDEX.md" not in world.files()
         written = await engine.organize()
         assert sorted(written) == [
-            "INDEX.md", "entities/_dashboard.md", "entities/people/petra.md", "entities/projects/billing.md",
+            "INDEX.md", "entities/people/petra.md", "entities/projects/billing.md",
             "entities/projects/shop.md", "entities/services/nomad.md",
         ]  # fmt: skip
         shop = page(world, "entities/projects/shop.md")

@@ -174,9 +174,7 @@ async def test_a_name_that_one_note_has_repairs_only_what_was_never_there(world:
     ], "what leads out of the vault is no link between notes"
 
 
-async def test_links_to_what_no_longer_counts_are_named_and_orphans_counted(
-    world: World, engine: KeywordEngine
-) -> None:
+async def test_links_to_what_no_longer_counts_are_named(world: World, engine: KeywordEngine) -> None:
     old = await engine.append("We use pip", kind="decision")
     gone = await engine.append("Soon forgotten", kind="fact")
     new = await engine.append("We use uv", kind="decision", supersedes=old.id)
@@ -184,14 +182,11 @@ async def test_links_to_what_no_longer_counts_are_named_and_orphans_counted(
     world.write("from.md", f"[[{Path(old.path).stem}]] [[{Path(gone.path).stem}]] [[twin]]\n\nsupersedes: [[{old.id}]]")
     world.write("a/twin.md", "1\n")
     world.write("b/twin.md", "2\n")
-    world.write("alone.md", "3\n")
     await sweep(world, engine)
     assert [(kind, target) for kind, target, _, _ in await lint(engine)] == [
         ("superseded", Path(old.path).stem), ("forgotten", Path(gone.path).stem), ("ambiguous", "twin"),
     ]  # fmt: skip
-    answer = await engine.perform("lint", {"orphans": True})
-    assert [one["path"] for one in answer["orphans"]] == ["alone.md"] and answer["orphan_count"] == 1
-    assert new.path not in str(answer["found"])
+    assert new.path not in str((await engine.perform("lint", {}))["found"])
 
 
 async def test_the_background_job_repairs_our_notes_unless_you_took_that_back(

@@ -31,7 +31,6 @@ _MEANINGS = {
 @flag("--check", help="List links that lead nowhere, to several notes or to a retired note.")
 @flag("--repair", help="Repair links in the agents' own notes.")
 @flag("--personal", help="With --repair: also in notes that you wrote; shows the changes first.")
-@flag("--orphans", help="With --check: also list notes without any link.")
 @flag("--yes", help="With --personal: don't ask.")
 @flag("--code", help="List the code that notes name; with --check, look at the repositories now.")
 @flag("--confirm", help="With --code: confirm that NOTE matches the current code.")
@@ -63,7 +62,7 @@ def links(
     if code:
         _show_code(cli, words, check=check, confirm=options["confirm"], project=options["project"])
     elif check or repair:
-        _show_faults(cli, repair=repair, personal=options["personal"], orphans=options["orphans"], yes=options["yes"])
+        _show_faults(cli, repair=repair, personal=options["personal"], yes=options["yes"])
     elif not words:
         raise InvalidInput("no note", hint="name one, or pass --check for all links, or --code")
     else:
@@ -71,7 +70,7 @@ def links(
         cli.show(answer, _drawn(answer))
 
 
-_NEEDS = {"confirm": "code", "personal": "repair", "yes": "repair", "orphans": "check", "project": "code"}
+_NEEDS = {"confirm": "code", "personal": "repair", "yes": "repair", "project": "code"}
 """Maps an option to the option without which it would be ignored."""
 
 
@@ -79,8 +78,7 @@ def _refuse_ignored(words: str, depth: int, given: Facts) -> None:
     """Raise InvalidInput for an option that would be ignored."""
     code, of_all = given["code"], given["check"] or given["repair"]
     for option, needed in _NEEDS.items():
-        is_met = of_all and not code if option == "orphans" else given[needed]
-        if given[option] and not is_met:
+        if given[option] and not given[needed]:
             raise InvalidInput(f"--{option} needs --{needed}", hint=f"mcp-memory links --{needed} --{option}")
     if code and given["repair"]:
         raise InvalidInput("--code can't be combined with --repair", hint="--repair repairs links between notes")
@@ -90,14 +88,14 @@ def _refuse_ignored(words: str, depth: int, given: Facts) -> None:
         raise InvalidInput("a note can't be combined with --check or --repair", hint="they check all notes: omit it")
 
 
-def _show_faults(cli: CommandContext, *, repair: bool, personal: bool, orphans: bool, yes: bool) -> None:
+def _show_faults(cli: CommandContext, *, repair: bool, personal: bool, yes: bool) -> None:
     if personal and not yes:
         found = [one for one in cli.ask("lint")["found"] if one["repair"]]
         lines = [line for one in found for line in _fault_lines(one)]
         if not found:
             return
         cli.agree(f"change {counted(len(found), 'link')}?", lines, yes=yes)
-    answer = cli.ask("lint", fix=repair, personal=personal, orphans=orphans)
+    answer = cli.ask("lint", fix=repair, personal=personal)
     grounded = cli.ask("refs", check=True)["notes"]
     answer["code"] = [note for note in grounded if note["remark"]]
     cli.show(answer, _report(answer))
@@ -160,8 +158,7 @@ def _report(answer: Facts) -> Iterator[Any]:
         yield from (fit(f"  {note['path']}", note["remark"]) for note in code[:MOST_SHOWN])
     for one in answer["properties"]:
         yield fit(f"  {one['path']}", f"the property {one['property']!r} is not read; nearly {one['nearly']!r}")
-    yield from (fit("  no links", one["title"], one["path"]) for one in answer["orphans"] or ())
-    yield f"{counted(answer['notes'], 'note')}, {answer['orphan_count']:,} without any link"
+    yield f"{counted(answer['notes'], 'note')} checked"
     if "run" in answer:
         way_back = f"mcp-memory undo {answer['run']}"
         yield f"{counted(answer['repaired'], 'link')} repaired; to take it back: {way_back}"

@@ -23,7 +23,7 @@ def wiki() -> None:
     \b
     mcp-memory wiki search port            claims about a subject, or with these words
     mcp-memory wiki get shop               one subject; without a name, all subjects
-    mcp-memory wiki lint                   conflicts, and pages that are out of date
+    mcp-memory wiki lint                   conflicts, and pages that quote forgotten notes
     mcp-memory wiki apply confirm KABTV4   decide; your decision is stored in the notes"""
 
 
@@ -47,12 +47,11 @@ def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
 @_project
 @command_options
 def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
-    """Show the claims about SUBJECT, with their evidence, and what they replaced. If no subject has that name, show the
-    claims with these words. Without SUBJECT, list the subjects; --json then lists all claims.
+    """Show the claims about SUBJECT, with their evidence, and what they replaced. Without SUBJECT, list the subjects;
+    --json then lists all claims.
 
     \b
     mcp-memory wiki get shop
-    mcp-memory wiki get label printer
     mcp-memory wiki get --json"""
     answer = cli.ask("claims", subject=" ".join(subject) or None, **wanted)
     found = answer["subjects"]
@@ -66,7 +65,7 @@ def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
 @wiki.command()
 @command_options
 def lint(cli: CommandContext) -> None:
-    """List open conflicts, and pages that are stale or based on forgotten notes. Exits with 1 if
+    """List open conflicts, and pages that are based on forgotten notes. Exits with 1 if
     there are any.
 
     \b

@@ -149,17 +149,18 @@ def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) ->
     _edit(cli, "split", topic=topic, name=name, notes=notes)
 
 
-@topics.command(short_help="Write a page for each project, person and tool.")
+@topics.command(short_help="Write a page for each project, person and service.")
 @flag("--dry-run", help="Only list the pages that are out of date.")
 @flag("--memory", help="Also put an index into MEMORY.md, between markers.")
 @command_options
 def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
-    """Write a page in entities/ for each project, person, service and tool, with its current claims and their evidence,
-    a dashboard of open decisions, and INDEX.md.
+    """Write a page in entities/ for each project, person, organization, place and service, with its current claims and
+    their evidence, and INDEX.md, which lists the pages.
 
-    From then on, the daemon keeps them up to date until you delete INDEX.md. Pages that you change or delete are left
-    alone. `mcp-memory wiki` shows the same without pages. The index in MEMORY.md lists the latest sessions, active
-    projects and the most used notes; to stop its updates, delete it together with its markers.
+    The daemon writes them by itself once three subjects have two claims each, and keeps them up to date until you
+    delete INDEX.md. Pages that you change or delete are left alone. `mcp-memory wiki` shows the same without pages.
+    The index in MEMORY.md lists the latest sessions, active projects and the most used notes; to stop its updates,
+    delete it together with its markers.
 
     \b
     mcp-memory topics organize

@@ -24,9 +24,6 @@ from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.page import page_id
 from mcp_memory.vault.journals.change_journal import current_caller
 
-MENTIONS = "mentions"
-"""Replaces the folder of a subject that is only a group of words from claims."""
-
 MOST_SEARCHED = 100
 """The number of passages searched; most passages yield a claim."""
 LEAST_TOLD = 2
@@ -42,16 +39,13 @@ class ClaimAnswers:
     base: ClaimBase
 
     def find(self, name: str, filters: Filters) -> Subject:
-        """Return the subject of this name, or else all claims with these words in them or in the titles of their notes.
-        Raises NotFound, which lists the known subjects."""
-        known, words = self.base.subjects(filters), content_words(name)
-        if found := _called(known, words):
+        """Return the subject of this name. Raises NotFound, which lists the known subjects."""
+        known = self.base.subjects(filters)
+        if found := _called(known, content_words(name)):
             return found
-        about = [(one, content_words(f"{one.latest.note.title} {one.text}")) for one in self.base.claims(filters)]
-        if claims := [one for one, told in about if words and words <= told]:
-            return Subject(MENTIONS, " ".join(name.split()), claims)
         few = ", ".join(one.name for one in known[:12]) or "none yet"
-        raise NotFound(f"nothing is known about {name[:60]!r}", hint=f"subjects: {few}")
+        hint = f"subjects: {few}. To search the claims: mcp-memory wiki search WORDS"
+        raise NotFound(f"nothing is known about {name[:60]!r}", hint=hint)
 
     def page_about(self, subject: frozenset[str], filters: Filters, *, projects: bool) -> TopicPage | None:
         """Return a page of the current claims about the subject named by these folded words, to replace the notes that
@@ -180,7 +174,8 @@ class ClaimOperations:
         return visible_in({"problems": list(map(asdict, found))})
 
     async def waiting(self) -> Sequence[ReviewItem]:
-        return ()  # a claim waits for nobody; you may decide about any
+        """Return nothing: you may decide about any claim, but needn't."""
+        return ()
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
         """Confirm or drop claims, of which an item names a note or entry. Raises InvalidInput, NotFound, and the errors

@@ -17,13 +17,13 @@ from mcp_memory.curation.claims.outdated import replaced_value, without_value
 from mcp_memory.curation.claims.statements import statements, without_doubts
 from mcp_memory.curation.claims.subjects import Name, find_mentions, find_names
 from mcp_memory.index.base import Index
-from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, NoteState, Passage, etag_of
+from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.topics.page import CONTENTS, ENTITIES
+from mcp_memory.topics.page import ENTITIES
 from mcp_memory.vault.succession.entry_marks import is_private
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
@@ -204,8 +204,8 @@ MOST_PAGES = 5000
 
 @dataclass(frozen=True)
 class ClaimProblem:
-    """A problem. `kind` is an open `conflict`; an `orphan`, which is a page that may contain forgotten text; or a
-    `stale` page, which you edited or which is due. `path` is the place to look at; `notes` are the quoted notes."""
+    """A problem. `kind` is an open `conflict`, or an `orphan`, which is a page that may contain forgotten text. `path`
+    is the place to look at; `notes` are the quoted notes."""
 
     kind: str
     text: str
@@ -215,36 +215,22 @@ class ClaimProblem:
     notes: tuple[NoteId, ...] = ()
 
 
-def list_problems(
-    vault: Vault, index: Index, base: ClaimBase, made: Mapping[NotePath, bytes] | None = None
-) -> list[ClaimProblem]:
-    """List the problems of all notes that may be shown. `made` are pages about to be written. Reads files and the
-    index. Raises IndexUnavailable, StorageFailed."""
+def list_problems(vault: Vault, index: Index, base: ClaimBase) -> list[ClaimProblem]:
+    """List the problems of all notes that may be shown. Reads files and the index. Raises IndexUnavailable,
+    StorageFailed."""
     found = list[ClaimProblem]()
     for one in base.claims(Filters()):
         if one.replaced_by and one.conflict:
             newer = one.replaced_by.note.id
             why = f"{one.conflict.why}; a newer note says: {one.replaced_by.text}"
-            remedy = f"mcp-memory review --keep {shortened(newer) or newer}"
-            found.append(
-                ClaimProblem("conflict", one.text, one.latest.note.path, why, remedy, (one.latest.note.id, newer))
-            )
-    in_home = vault.layout.in_home
+            remedy, notes = f"mcp-memory review --keep {shortened(newer) or newer}", (one.latest.note.id, newer)
+            found.append(ClaimProblem("conflict", one.text, one.latest.note.path, why, remedy, notes))
     for page in index.notes(Filters(states=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES):
-        # A page is named by its path, because the title of a topic's page may quote a forgotten note.
-        if page.path == in_home(CONTENTS) or page.path.startswith(f"{in_home(ENTITIES)}/"):
-            is_ours, due = vault.filing.is_as_written(page), (made or {}).get(page.path)
-            is_orphan = (not is_ours or made is None) and quotes_forgotten(vault.read(page.path).text, vault, index)
-            if is_orphan:
-                why = "rests on a note that is forgotten or gone"
-                found.append(ClaimProblem("orphan", page.path, page.path, why, _REMEDY[is_ours]))
-            elif not is_ours and due is not None and etag_of(due) != page.etag:
-                why = "you changed it, so it isn't kept up to date"
-                found.append(ClaimProblem("stale", page.path, page.path, why, _REMEDY[False]))
-        elif page.meta.get("stale"):
-            why = "its notes have changed since"
-            found.append(ClaimProblem("stale", page.path, page.path, why, "mcp-memory topics compact"))
-    return sorted(found, key=lambda one: one.kind)
-
-
-_REMEDY = {True: "mcp-memory topics organize", False: "delete it, then mcp-memory topics organize makes it anew"}
+        is_theirs = page.path.startswith(f"{vault.layout.in_home(ENTITIES)}/")
+        if is_theirs and quotes_forgotten(vault.read(page.path).text, vault, index):
+            remedy = "mcp-memory topics organize"
+            if not vault.filing.is_as_written(page):
+                remedy = f"delete it, then {remedy} makes it anew"
+            why = "rests on a note that is forgotten or gone"
+            found.append(ClaimProblem("orphan", page.path, page.path, why, remedy))
+    return found

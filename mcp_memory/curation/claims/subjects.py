@@ -62,16 +62,11 @@ def find_names(said: Iterable[tuple[str, str]]) -> list[Name]:
     towns = {match["name"] for text in texts for match in cues()["town"].finditer(text)}
     found = defaultdict[_Parts, Counter[str]](Counter[str])
     for title, text in said:
-        known = set(_WORD.findall(text))
-        titled = {name: votes for name, votes in _read(title, plain) if len(name) > 1 and {*_own(name)} <= known}
-        for name, votes in (titled | dict(_read(text, plain))).items():
+        for name, votes in dict(_read(text if title in text else f"{title}. {text}", plain)).items():
             found[name].update(votes, mentions=1)
     kept = {name: _folder(votes) for name, votes in found.items() if _is_enough(name, votes, plain)}
-    by_word = defaultdict[str, list[_Parts]](list)
-    for name in kept:
-        for word in name:
-            by_word[word].append(name)
-    whole = [name for name in sorted(kept) if not any(_is_part(name, other) for other in by_word[next(iter(name), "")])]
+    sets = list(map(frozenset, kept))
+    whole = [name for name in sorted(kept) if not any(set(name) < other for other in sets)]
     return [_named(name, kept[name], whole, plain | towns if _noun(name) else plain) for name in whole]
 
 
@@ -97,11 +92,6 @@ def _folder(votes: Counter[str]) -> str:
     return max(FOLDERS, key=lambda folder: votes[folder])
 
 
-def _is_part(name: _Parts, other: _Parts) -> bool:
-    """Return whether a name is a part of another, or has the same words in another order."""
-    return set(name) < set(other) or (set(name) == set(other) and name > other)
-
-
 def _is_enough(name: _Parts, votes: Counter[str], plain: Set[str]) -> bool:
     first, *others = name
     is_whole = bool(others)
@@ -115,9 +105,6 @@ def _read(text: str, plain: Set[str]) -> Iterator[tuple[_Parts, Counter[str]]]:
     """Yield the names in a text with their signs. `plain` are the words that also appear in lower case."""
     known = words(text)
     skipped, is_german = _NO_NAMES | stop_words(known), language_of(known) == "de"
-    for match in cues()["inverted"].finditer(text):
-        if _is_first_name(match["first"]):
-            yield (match["first"], match["last"]), Counter(people=_OF_NAME, clear=1)
     for match in (*cues()["name"].finditer(text), *cues()["noun_in"].finditer(text)):
         start, whole = match.start("name"), re.sub(r"['’]s?$", "", match["name"])
         begins = re.search(r"(?:^|[.!?:;]\s+|\n)\W*$", text[:start]) is not None

@@ -92,10 +92,6 @@ async def test_a_subject_has_what_holds_with_evidence_and_what_is_against_it(wor
         newer = shop["The API listens on port 8090 now."]
         assert not shop[PORT]["holds"] and shop[PORT]["replaced_by"]["id"] == ids["The API listens on port 8090 now."]
         assert newer["replaces"][0]["text"] == PORT and newer["certainty"] == "noted once by codex, 2026-11-21"
-        (by_words,) = (await engine.perform("claims", {"subject": "invoices Petra"}))["subjects"]
-        assert (by_words["kind"], [one["text"] for one in by_words["claims"]]) == (
-            "mentions", ["Invoices are checked by Petra on Mondays."],
-        )  # fmt: skip
         with pytest.raises(NotFound, match="nothing is known"):
             await engine.perform("claims", {"subject": "Nobody"})
 
@@ -130,8 +126,9 @@ async def test_a_decision_goes_into_the_notes_and_the_pages_follow(world: World)
     async with world.engine() as engine:
         ids = await stocked(engine)
         await engine.organize()
-        dashboard = world.read("entities/_dashboard.md").decode()
-        assert "## Open conflicts (1)" in dashboard and "8087 → 8090" in dashboard
+        assert "1 contradiction to decide" in world.read("INDEX.md").decode()
+        (open_conflict,) = (await engine.perform("claim_problems", {}))["problems"]
+        assert "8087 → 8090" in open_conflict["why"]
         newer = ids["The API listens on port 8090 now."]
         await engine.settle("keep", newer)
         await engine.review("confirm", f"claim-{newer}")
@@ -143,7 +140,7 @@ async def test_a_decision_goes_into_the_notes_and_the_pages_follow(world: World)
             "until pages are written"
         )
         await engine.organize()
-        assert "Nothing needs a decision." in world.read("entities/_dashboard.md").decode()
+        assert "0 contradictions to decide" in world.read("INDEX.md").decode()
         assert "confirmed: ['2026-11-21']" in world.read(str(_path(engine, newer))).decode().replace('"', "'")
 
 
