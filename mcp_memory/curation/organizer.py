@@ -25,8 +25,8 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import CONTENTS, ENTITIES, link, page_id
 from mcp_memory.vault.note_file import MEMORY, NoteFile, slug
 
-MOST_CLAIMS, MOST_OF_LOGS, MOST_CONTENTS_BYTES, MOST_PAGES = 100, 20, 2000, 5000
-"""The most claims of a page, the most of these from logs, the size of INDEX.md, and the number of known pages read."""
+MOST_CLAIMS, MOST_CONTENTS_BYTES, MOST_PAGES = 100, 2000, 5000
+"""The most claims of a page, the size of INDEX.md, and the number of known pages read."""
 
 LEAST_SUBJECTS = 3
 """The fewest subjects with two claims for which the first pages are written unasked."""
@@ -38,9 +38,8 @@ QUIET_S, SOON_S = 15.0, 60.0
 
 @dataclass(frozen=True)
 class OrganizeRequest:
-    """With `dry_run`, only which pages are out of date; `memory`: an index in MEMORY.md, too."""
+    """The pages that are out of date; `memory`: an index in MEMORY.md, too."""
 
-    dry_run: bool = False
     memory: bool = False
 
 
@@ -60,29 +59,24 @@ class Organizer:
         return Job("pages", "Brings the pages of claims up to date", self._due, self._run)
 
     async def organize(self, request: OrganizeRequest) -> Payload:
-        """Write the pages that are out of date, or list them; with `memory`, also add an index to MEMORY.md, if it has
-        none yet."""
-        stale, written = await self._refresh(dry_run=request.dry_run, memory=request.memory)
-        return {"pages": stale if request.dry_run else written}
+        """Write the pages that are out of date; with `memory`, also add an index to MEMORY.md, if it has none yet."""
+        return {"pages": await self._refresh(memory=request.memory)}
 
     async def _run(self, _: JobTurn) -> JobReport | None:
         self._due.look_again(PAGES_S)
-        _stale, written = await self._refresh(again=True)
+        written = await self._refresh(again=True)
         return JobReport(f"{counted(len(written), 'page')} written", written) if written else None
 
-    async def _refresh(
-        self, *, dry_run: bool = False, again: bool = False, memory: bool = False
-    ) -> tuple[list[NotePath], list[NotePath]]:
-        """Return the pages that are out of date, and those that were written."""
-        write = partial(self._write, dry_run=dry_run, again=again)
-        stale, pages = await in_thread(write, deadline_s=300, what="writing pages")
+    async def _refresh(self, *, again: bool = False, memory: bool = False) -> list[NotePath]:
+        """Return the pages that were written."""
+        pages = await in_thread(partial(self._write, again=again), deadline_s=300, what="writing pages")
         for page in pages:
             await self._core.indexing.writer.index_note(page)
         written = [page.record.path for page in pages]
         refresh = partial(self._refresh_memory_index, anew=memory)
-        if not dry_run and await in_thread(refresh, deadline_s=60, what="writing the index in MEMORY.md"):
+        if await in_thread(refresh, deadline_s=60, what="writing the index in MEMORY.md"):
             written.append(MEMORY)
-        return stale, written
+        return written
 
     # -- in threads --------------------------------------------------------------------------------------------
 
@@ -98,15 +92,15 @@ class Organizer:
             self._files.edit(MEMORY, edited)
         return is_new
 
-    def _write(self, *, dry_run: bool, again: bool) -> tuple[list[NotePath], list[NoteFile]]:
-        """Return the paths of outdated pages, and the files written. With `again`, do nothing if you have deleted
-        INDEX.md, or while there is little to say. Raises StorageFailed, IndexUnavailable."""
+    def _write(self, *, again: bool) -> list[NoteFile]:
+        """Return the files written. With `again`, do nothing if you have deleted INDEX.md, or while there is little
+        to say. Raises StorageFailed, IndexUnavailable."""
         in_home = self._vault.layout.in_home
         known = {note.path: note for note in self._index.notes(_PAGES, limit=MOST_PAGES)}
         listed = [one for one in self._base.subjects(Filters()) if any(claim.holds for claim in one.claims)]
         is_little = sum(sum(one.holds for one in each.claims) > 1 for each in listed) < LEAST_SUBJECTS
         if again and in_home(CONTENTS) not in known and (is_little or self._vault.filing.made_by_us(in_home(CONTENTS))):
-            return [], []
+            return []
         subjects = {in_home(f"{ENTITIES}/{one.folder}/{slug(one.name)}.md"): one for one in listed}
         made = {path: _page(path, one) for path, one in subjects.items()}
         entities = f"{in_home(ENTITIES)}/"
@@ -116,8 +110,8 @@ class Organizer:
         open_conflicts = sum(one.conflict is not None for one in self._base.claims(Filters()))
         made[in_home(CONTENTS)] = _contents(in_home(CONTENTS), subjects, open_conflicts)
         stale = [path for path, data in made.items() if path not in known or known[path].etag != etag_of(data)]
-        written = [] if dry_run else [self._vault.filing.refresh_page(path, made[path]) for path in stale]
-        return stale, [page for page in written if page]
+        written = [self._vault.filing.refresh_page(path, made[path]) for path in stale]
+        return [page for page in written if page]
 
 
 def _are_notes(paths: Collection[NotePath]) -> bool:
@@ -130,14 +124,9 @@ _PAGES = Filters(states=frozenset({NoteState.SUMMARY}))
 
 def _page(path: NotePath, subject: Subject) -> bytes:
     """Render the claims that hold, the latest first, and then what happened on single days."""
-    holding = [one for one in subject.claims if one.holds]
-    logged = [one for one in holding if one.latest.note.is_log]
-    stated = [one for one in holding if not one.latest.note.is_log][:MOST_CLAIMS]
-    few = logged[: min(MOST_OF_LOGS, MOST_CLAIMS - len(stated))]
-    heading = ["## Log", ""] if few else []
-    shown = [line for one in stated for line in _claim(path, one)]
-    lines = [*shown, "", *heading, *(line for one in few for line in _claim(path, one))]
-    sources = [one for claim in (*stated, *few) for one in (*claim.evidence, *claim.replaces)]
+    holding = sorted((one for one in subject.claims if one.holds), key=lambda one: one.latest.note.is_log)[:MOST_CLAIMS]
+    sources = [one for claim in holding for one in (*claim.evidence, *claim.replaces)]
+    lines = [line for one in holding for line in _claim(path, one)]
     return _render(path, subject.name, list(dict.fromkeys(one.note.id for one in sources)), lines)
 
 

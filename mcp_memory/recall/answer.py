@@ -18,7 +18,7 @@ from mcp_memory.recall.excerpts import excerpt_of
 from mcp_memory.recall.moments.follow_ups import with_answer
 from mcp_memory.recall.moments.shown_notes import odds_of
 from mcp_memory.recall.note_reader import NoteReader
-from mcp_memory.recall.remarks.note_remarks import remarks_on
+from mcp_memory.recall.remarks.note_remarks import ASKS_WHY, remarks_on, with_reasons
 from mcp_memory.recall.reminders import commitments, due_line
 from mcp_memory.recall.session_start import NO_BUDGETS, NewestNotes, SessionStart, memory_over_budget
 from mcp_memory.recall.topic_page import SubjectPages, TopicPage, TopicPages, choose_with_page
@@ -143,6 +143,9 @@ class RecallAnswerer:
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, ranked.confidence, pointed, unsure)
         relevant = await self._now(chosen, filters, query)
         relevant = list(compress(relevant, fit_kinds(map(excerpt_of, relevant), phase.kind_budgets)))
+        if ASKS_WHY.search(query):
+            given = self.index, relevant, replace(filters, private=self.config.private_marks)
+            relevant = await in_thread(with_reasons, *given, deadline_s=LOOK_S, what="following links")
         note = await self.searcher.remark(ranked, filters)
         notices += [f"{NOTE}{note}."] if note else []
         frame = self._frame("memory", budget_tokens, notices)

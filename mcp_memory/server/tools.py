@@ -131,7 +131,8 @@ async def memory_append(engine: Engine, arguments: dict[str, Any]) -> ToolResult
     """Store what a later session couldn't see in the code: a decision and why, a correction, a fix and its error, a
     command that works. One fact a note, with names and dates written out. No secrets.
 
-    If it replaces a note, e.g. one under `similar` or `contradicts` in the answer, pass that id as `supersedes`."""
+    If it replaces a note, e.g. one under `similar` or `contradicts` in the answer, pass that id as `supersedes`. Link a
+    note that it follows from or belongs to by a last line `because: [[id]]` or `part of: [[id]]`."""
     wanted = await _with_project(engine, _with_session(arguments))
     return append_result(await engine.perform("append", {**wanted, "source": _client()}, _caller()))
 

@@ -51,3 +51,28 @@ async def test_a_note_of_the_same_project_is_named_with_its_short_id(world: Worl
         note = await engine.append(f"See [[{Path(port.path).stem}]]", kind="fact", project="web")
         assert await linked(engine, note.id) == f'"A port" ({port.id[-6:]})'
         assert (await linked(engine, port.id, project="web") or "").startswith("from ")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Why do we build wheels with uv?",
+        "Warum nehmen wir uv für die wheels?",
+        "Pourquoi uv pour les wheels ?",
+        "¿Por qué uv para las wheels?",
+    ],
+)
+async def test_a_question_why_also_gets_the_note_that_is_linked_as_the_reason(world: World, question: str) -> None:
+    async with world.engine() as engine:
+        reason = await engine.append("Resolving took four minutes on the old runner.", kind="fact", project="shop")
+        content = f"We build wheels with uv.\n\nbecause: [[{reason.id[-6:]}]]"
+        await engine.append(content, kind="decision", project="shop")
+        assert "four minutes" in await engine.recall(question, project="shop")
+        assert "four minutes" not in await engine.recall("How do we build wheels, uv or pip?", project="shop")
+
+
+async def test_a_reason_that_nobody_may_be_told_is_not_shown(world: World) -> None:
+    async with world.engine() as engine:
+        reason = await engine.append("Petra is ill.", kind="fact", project="shop", tags=["private"])
+        await engine.append(f"Jonas deploys.\n\nbecause: [[{reason.id[-6:]}]]", kind="fact", project="shop")
+        assert "ill" not in await engine.recall("Why does Jonas deploy?", project="shop")

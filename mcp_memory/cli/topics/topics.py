@@ -150,10 +150,9 @@ def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) ->
 
 
 @topics.command(short_help="Write a page for each project, person and service.")
-@flag("--dry-run", help="Only list the pages that are out of date.")
 @flag("--memory", help="Also put an index into MEMORY.md, between markers.")
 @command_options
-def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
+def organize(cli: CommandContext, memory: bool) -> None:
     """Write a page in entities/ for each project, person, organization, place and service, with its current claims and
     their evidence, and INDEX.md, which lists the pages.
 
@@ -164,8 +163,8 @@ def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
 
     \b
     mcp-memory topics organize
-    mcp-memory topics organize --dry-run"""
-    answer = cli.ask("organize", deadline_s=300, dry_run=dry_run or None, memory=memory or None)
+    mcp-memory topics organize --memory"""
+    answer = cli.ask("organize", deadline_s=300, memory=memory or None)
     cli.show(answer, answer["pages"] or ["nothing new"])
 
 

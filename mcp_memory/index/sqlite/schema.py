@@ -7,7 +7,7 @@ the vectors as they arrive, so "everything newer than slot N" is a range.
 A generation is a set of tables; the embedding cache is shared by all.
 """
 
-VERSION = 6
+VERSION = 7
 """The number of the schema. A file with another number has another schema, so the index is rebuilt."""
 
 APPLICATION_ID = 0x6D6D656D

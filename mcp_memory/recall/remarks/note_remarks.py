@@ -2,6 +2,7 @@
 they are linked with. Point to notes that perhaps help with a prompt, since a line of ids and titles costs little if the
 guess is wrong."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -12,12 +13,17 @@ from mcp_memory.recall.excerpts import excerpt_of, named, shortened
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.markdown.links import find_links, resolve
-from mcp_memory.text.markdown.note_links import PLAIN, NoteLink
+from mcp_memory.text.markdown.note_links import BECAUSE, PLAIN, NoteLink
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.succession.chains import Chains
 from mcp_memory.vault.succession.entry_marks import note_of
 
+ASKS_WHY = re.compile(
+    r"\b(?:why|how come|reason|warum|wieso|weshalb|weswegen|grund|pourquoi|raison|por ?qu[eé]|motivo|razón)\b",
+    re.IGNORECASE,
+)
+"""Matches a question for a reason."""
 NOW_CHARS = 200
 """The most characters of the replacement's text."""
 
@@ -62,6 +68,19 @@ def describe_links(index: Index, files: Sequence[NoteFile], filters: Filters) ->
     nearest = _nearest(index, [file.record for file in files if file not in pages], filters)
     lines = {"Links": children[:MOST_OF_A_PAGE], "Linked": nearest}
     return [f"{name}: {', '.join(some)}" for name, some in lines.items() if some]
+
+
+def with_reasons(index: Index, passages: Iterable[Passage], filters: Filters) -> list[Passage]:
+    """Return the passages, each followed by the notes that its note links as `because`."""
+    found: dict[int, Passage] = {}
+    for passage in passages:
+        found.setdefault(passage.chunk_id, passage)
+        for one in index.links_from(passage.note.path)[:MOST_READ]:
+            is_reason = one.link.type == BECAUSE and len(one.targets) == 1
+            if is_reason and _is_told(index.note(one.targets[0]), passage.note, filters):
+                for reason in index.passages(one.targets[0]):
+                    found.setdefault(reason.chunk_id, reason)
+    return list(found.values())
 
 
 def _nearest(index: Index, notes: Collection[NoteRecord], filters: Filters) -> list[str]:

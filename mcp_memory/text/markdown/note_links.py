@@ -27,6 +27,9 @@ BY_ID, BY_PATH, BY_NAME, BY_ALIAS, BY_TITLE = range(5)
 OUTSIDE = "../"
 """The start, after the `/`, of a target outside the vault, whose folder is ignored."""
 
+SHOWN_ID_CHARS = 6
+"""The length of the end of an id, as agents see it."""
+BECAUSE = "because"
 _MOST_NAME_CHARS = 300
 _MOST_TYPE_CHARS = 80
 _TYPED = re.compile(
@@ -103,7 +106,7 @@ def names_of(path: str, note_id: str, title: str, aliases: Collection[str]) -> d
     folded, scope = fold(path.removesuffix(".md")), _scope(path)
     names = {f"/{unicodedata.normalize('NFC', path)}": BY_PATH, folded: BY_PATH}
     if not note_id.startswith("path:"):
-        names[fold(note_id)] = BY_ID
+        names[fold(note_id)] = names[fold(note_id)[-SHOWN_ID_CHARS:]] = BY_ID
     parts = folded.split("/")[1 if scope else 0 :]
     names.setdefault(scope + "/".join(parts), BY_PATH)
     for start in range(1, len(parts)):
