@@ -129,7 +129,7 @@ async def memory_recall(engine: Engine, arguments: dict[str, Any]) -> ToolResult
 
 async def memory_append(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
     """Store what a later session couldn't see in the code: a decision and why (`because: [[id]]` links it), a
-    correction, a fix and its error, a command that works. One fact a note, with names and dates written out. No
+    correction, a fix and its error, a command that works. One fact a note, names and dates written out. No
     secrets.
 
     If it replaces a note, e.g. one under `similar` or `contradicts`, pass that id as `supersedes`."""
@@ -140,7 +140,7 @@ async def memory_append(engine: Engine, arguments: dict[str, Any]) -> ToolResult
 async def memory_forget(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
     """Take a note out of search and recall; its file stays.
 
-    For what the person asks to forget, and for a note that is wrong and has no successor; else memory_append with
+    For what the person asks to forget, and for a wrong note that has no successor; else memory_append with
     `supersedes`. done=true: a commitment is kept."""
     note_id, path = arguments.pop("id", None), arguments.pop("path", None)
     target = note_id or path
