@@ -18,7 +18,7 @@ from mcp_memory.daemon.instance import end_holder, find_stranger, holder, is_hel
 from mcp_memory.daemon.listen import bind_tcp, kept_port
 from mcp_memory.daemon.moved_vault import follow
 from mcp_memory.daemon.reachability import find_barrier, require_startable
-from mcp_memory.embedders.providers import fill_in
+from mcp_memory.embedders.providers import SERVICES, fill_in
 from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning, StorageFailed
 from mcp_memory.runtime.paths import PREFIX
 from mcp_memory.settings.settings import Settings
@@ -91,7 +91,8 @@ def launch(
             elif not child and take_lock(turn, fcntl.LOCK_EX) and not is_held(settings.state):
                 require_startable(settings)
                 try:
-                    fill_in(settings.embedder)
+                    if settings.embedder.provider in SERVICES:
+                        fill_in(settings.embedder)
                 except ConfigInvalid as error:
                     tell(f"searches will use keywords only: {error}")
                 child = _spawn(settings, arguments, output)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from mcp_memory.embedders.base import EmbedderConfig, Progress, SentenceInContext
 from mcp_memory.embedders.inputs import prepared, prompts_mark
-from mcp_memory.embedders.providers import fill_in, limits_of
+from mcp_memory.embedders.providers import Service, fill_in
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import model_endpoint, telemetry
 
@@ -35,9 +35,9 @@ FIRST_PAUSE_S = 0.25
 
 def open_endpoint(config: EmbedderConfig, cache: Path, progress: Progress) -> OpenAIEmbedder:  # noqa: ARG001 -- a provider's signature
     """Call the endpoint once, to learn the dimension. Raises ConfigInvalid, EmbedderUnavailable."""
-    filled = fill_in(config)
+    filled, limits = fill_in(config)
     progress(f"asking {model_endpoint.public(filled.endpoint)} for {filled.model}")
-    return OpenAIEmbedder(filled, os.environ.get(filled.api_key_env, ""))
+    return OpenAIEmbedder(filled, limits, os.environ.get(filled.api_key_env, ""))
 
 
 class OpenAIEmbedder:
@@ -45,13 +45,13 @@ class OpenAIEmbedder:
 
     resident = False
 
-    def __init__(self, config: EmbedderConfig, api_key: str) -> None:
+    def __init__(self, config: EmbedderConfig, limits: Service, api_key: str) -> None:
         telemetry.switch_off()
         import httpx2
 
         self._config = config
-        self._limits = limits_of(config)
-        self.texts_at_once = self._limits.texts
+        self._limits = limits
+        self.texts_at_once = limits.texts
         self._url = config.endpoint.rstrip("/") + "/embeddings"
         self._place = model_endpoint.public(config.endpoint)
         self._closed = threading.Event()

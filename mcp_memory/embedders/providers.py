@@ -32,11 +32,11 @@ LOCAL = ("auto", "local")
 """The providers that use a model on this machine."""
 
 
-def fill_in(config: EmbedderConfig) -> EmbedderConfig:
-    """Fill in the service's settings for which the configuration is empty. Raises ConfigInvalid for a wrong address,
-    and if a key is needed and missing: a server of your own may need none."""
-    if not (service := SERVICES.get(config.provider)):
-        return config
+def fill_in(config: EmbedderConfig) -> tuple[EmbedderConfig, Service]:
+    """Fill in the service's settings for which the configuration is empty, and return the service whose limits apply: a
+    server of your own has those of Ollama. Raises ConfigInvalid for a wrong address, and if a key is needed and
+    missing: a server of your own may need none."""
+    service = SERVICES[config.provider]
     filled = replace(
         config,
         endpoint=config.endpoint or service.endpoint or _ollama_address(),
@@ -50,13 +50,7 @@ def fill_in(config: EmbedderConfig) -> EmbedderConfig:
             f"the environment variable {key} with the key for {service.title} isn't set",
             hint=f"export {key}=YOUR-KEY; mcp-memory restart",
         )
-    return filled
-
-
-def limits_of(filled: EmbedderConfig) -> Service:
-    """Return the service whose limits apply; a server of your own has those of Ollama."""
-    is_own = filled.provider == "openai" and filled.endpoint != SERVICES["openai"].endpoint
-    return SERVICES["ollama" if is_own else filled.provider]
+    return filled, SERVICES["ollama"] if config.provider == "openai" and config.endpoint else service
 
 
 def find_substitute(provider: str) -> str | None:
