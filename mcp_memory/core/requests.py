@@ -98,7 +98,8 @@ class AppendRequest:
     supersedes: Annotated[str | None, "Id of what this replaces."] = None
     session: Session = None
     expires: Annotated[str | None, "Date, e.g. 2026-12-31."] = None
-    path: Annotated[str | None, "Usually omitted. MEMORY.md: every session reads it."] = None
+    path: Annotated[str | None, "Rare. MEMORY.md: for all sessions. projects/X/plan.md."] = None
+    etag: Annotated[str | None, "With path: replace the text, if the note still has this etag.", UNLISTED] = None
     section: Annotated[str | None, "Heading in MEMORY.md.", UNLISTED] = None
     due: Annotated[str | None, "For a commitment: day or time."] = None
     refs: Annotated[Sequence[str] | None, "Code that the note is about, e.g. ['src/a.py:Class.method'].", UNLISTED] = (

@@ -144,6 +144,7 @@ class Memory(WholeNotes):
         expires: datetime | str | None = None,
         due: datetime | str | None = None,
         path: str | None = None,
+        etag: str | None = None,
         section: str | None = None,
         source: str | None = NAME,
         created: datetime | str | None = None,
@@ -152,12 +153,13 @@ class Memory(WholeNotes):
         """Store a note or log entry durably. The same content again returns the first note. With `once`, it does so
         even if that note was forgotten or replaced, unless `created` is later. `created`: the date, if not now. `due`:
         the date of a commitment. `when`: up to three phrases of what somebody is doing or asking when the note should
-        come up. `section`: with `path="MEMORY.md"`, the heading below which an entry is added. Raises InvalidInput,
-        Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
+        come up. `section`: with `path="MEMORY.md"`, the heading below which an entry is added. `etag`: replace the text
+        of the note at `path` if it still has this etag. Raises InvalidInput, Refused, AlreadyExists (for `path`),
+        PreconditionFailed (for `etag`), NotFound (for `supersedes`), StorageFailed."""
         return answers.receipt(
             self._ask(
                 "append", content=content, kind=kind, title=title, tags=tags, when=when, project=project,
-                supersedes=supersedes, session=session, expires=expires, due=due, path=path, section=section,
+                supersedes=supersedes, session=session, expires=expires, due=due, path=path, etag=etag, section=section,
                 source=source, created=created, once=once or None,
             )
         )  # fmt: skip

@@ -15,12 +15,16 @@ from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.markdown import sections
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.project_state import is_state
 from mcp_memory.vault.succession.entry_marks import superseded
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
 
 BEGINNING_CHARS = 30
 """The characters of an entry that appear beside its id."""
+
+ETAG_CHARS = 12
+"""The characters of an etag that are enough to replace a text."""
 
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
@@ -66,6 +70,10 @@ class NoteReader:
             known = sections.entries((memory := self.vault.read(MEMORY)).text, memory.body_start)
             ids = ", ".join(f"#{entry.hash} {in_quotes(entry.title[:BEGINNING_CHARS])}" for entry in known)
             replaced += [f"Entries, for supersedes and memory_forget: {ids}"] if ids else []
+        for file, _ in files:
+            if is_state(file.record.path, self.vault.layout):
+                etag = file.record.etag[:ETAG_CHARS]
+                replaced.append(f"To replace this text: memory_append path={file.record.path} etag={etag}")
         replaced += [SAID_IN_SESSIONS] if not lines and any(file.record.session for file, _ in files) else []
         return without_repeats(shown), links, replaced
 

@@ -136,7 +136,7 @@ _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
 AGENTS_MAY: Mapping[str, str] = {
     "search": "query limit kinds tags project agent since until path include_archived mode explain",
     "recall": "query ids path lines phase kinds project agent until budget_tokens",
-    "append": "content kind title tags project supersedes session expires path section due refs when once",
+    "append": "content kind title tags project supersedes session expires path etag section due refs when once",
     "forget": "target reason archive done session",
     "restore": "target session",
     "advise": "session arguments output folder project stop orders within_ms",

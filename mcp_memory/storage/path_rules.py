@@ -66,7 +66,10 @@ def split(path: str) -> tuple[str, str]:
 def already_exists(path: str, other: str) -> AlreadyExists:
     """Return the error for a new name where `other`, an entry of the same folder, is in the way."""
     if split(path)[1] == other:
-        return AlreadyExists(f"'{printable(path)}' exists", hint="choose another name, or write with its etag")
+        return AlreadyExists(
+            f"'{printable(path)}' exists",
+            hint="choose another name, or pass its etag: see its receipt, or memory_recall for a plan",
+        )
     return AlreadyExists(
         f"'{printable(path)}' differs from the existing '{printable(other)}' only in case or Unicode form",
         hint=f"use '{printable(other)}', or another name: some file systems would not keep them apart",

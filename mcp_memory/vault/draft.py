@@ -38,6 +38,7 @@ class Draft:
     expires_at: datetime | None = None
     due: DueDate | None = None  # for when it is promised, in the vault's zone
     path: str | None = None  # if it is not to land where its kind does
+    etag: str | None = None  # of the note at `path` whose text it replaces
     section: str | None = None  # of `MEMORY.md`
     replaces: str | None = None  # the hash of an entry of `MEMORY.md`
     created: datetime | None = None  # when its content was said, if not now

@@ -46,8 +46,8 @@ class NoteEditor:
         """Replace the text, for a person; the note's head changes only if the text has a head of its own. The same edit
         again changes nothing.
 
-        Raises NotFound, PreconditionFailed for another etag than `expected`, InvalidInput, Refused for a source or a
-        secret that wasn't there before, StorageFailed."""
+        Raises NotFound, PreconditionFailed for an etag that doesn't begin with `expected`, InvalidInput, Refused for a
+        source or a secret that wasn't there before, StorageFailed."""
         self._notes.require_vault()
         if path.startswith("@"):
             raise Refused(f"{path} belongs to a read-only source", hint="change it in the source")
@@ -67,7 +67,7 @@ class NoteEditor:
             outcome = Outcome.UNCHANGED if after == before else Outcome.UPDATED
             if after == before:
                 return before
-            if expected and expected != (entry or file.record.etag):
+            if expected and not (entry or file.record.etag).startswith(expected):
                 raise PreconditionFailed(f"{path} has changed since it was read", hint=EDIT_AGAIN)
             self._check(before, after)
             return after if entry or file.record.is_log else self._dated(before, after)

@@ -20,7 +20,7 @@ from mcp_memory.storage.base import Listing, Prepared, StorageBackend
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import LOG, VaultConfig
 from mcp_memory.vault.draft import Draft, WriteResult
-from mcp_memory.vault.journals.change_journal import DECISION, NoteChange, acting
+from mcp_memory.vault.journals.change_journal import DECISION, NoteChange, acting, current_caller
 from mcp_memory.vault.journals.ledger import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.marker import Marker
@@ -31,6 +31,7 @@ from mcp_memory.vault.note_file import ARCHIVE, MEMORY, NoteFile
 from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
+from mcp_memory.vault.project_state import PROGRESS, is_state, with_progress
 from mcp_memory.vault.shared.daily_log import DailyLog
 from mcp_memory.vault.shared.log_copies import LogCopies
 from mcp_memory.vault.shared.lost_entries import SharedFiles
@@ -169,6 +170,11 @@ class Vault:
         drafts.check(draft, secrets_allowed=self.secrets_allowed)
         if draft.path == MEMORY:
             return self._memory.append(draft, fits)
+        path = NotePath(draft.path or "")
+        if draft.etag or is_state(path, self.layout, PROGRESS):
+            file = self.read(path) if draft.etag else self.find(path)
+            if file:
+                return self._change(draft, file)
         with self._superseding if supersedes else nullcontext():
             old = self._replaceable(supersedes, entry) if supersedes else None
             if old and old.record.is_private:
@@ -311,6 +317,20 @@ class Vault:
                     self._notes.remove_generated(stored.file.record.path, stored.file.record.etag)
             raise
         return replace(stored, outcome=Outcome.SUPERSEDED if again is None else again.outcome, replaced=old)
+
+    def _change(self, draft: Draft, file: NoteFile) -> WriteResult:
+        """Replace the text of a note that has the draft's etag, but not its head. Without an etag, add a dated entry
+        to it. Raises the errors of `append`, and PreconditionFailed for another etag."""
+        if file.record.is_log or draft.title or draft.tags or draft.when or draft.due or draft.expires_at or draft.more:
+            raise InvalidInput(
+                "only the text of a note can be changed", hint="leave out all but content, path and etag"
+            )
+        if draft.etag:
+            self._retirable(file.record.path, current_caller())
+            text, etag = f"\n{draft.content}", draft.etag  # a text that begins with a line break has no head
+        else:
+            text, etag = with_progress(file.text, draft.content, self.clock()), file.record.etag
+        return self.editing.edit(file.record.path, None, text, etag)
 
     def _says_more(self, draft: Draft, note: NoteRecord) -> bool:
         """Return whether a draft of the same content has a due date or phrases under `when` that the note lacks."""

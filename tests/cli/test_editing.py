@@ -119,3 +119,17 @@ def test_an_agent_creates_no_file_in_your_folders(served: Place):
     agent = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="agent")
     with pytest.raises(Refused):
         agent.call("update", {"target": "Projects/house.md", "text": "Mine now.", "create": True})
+
+
+def test_a_plan_is_replaced_by_append_with_its_etag(place: Place):
+    with place.started():
+        path = "projects/kite/plan.md"
+        made = place.run("append", "--json", "--path", path, "Sew the sail first.").ok().json
+        shown = place.run("recall", "--path", path).ok().out
+        etag = re.findall(r"etag=(\w+)", shown)[0]
+        agent = DaemonConnection(Address.read(place.state.daemon), place.credentials, client="agent")
+        changed = agent.call("append", {"content": "Buy the rope first.", "path": path, "etag": made["etag"]})
+        assert (changed["outcome"], changed["id"]) == ("updated", made["id"])
+        assert place.run("append", "--path", path, "--etag", etag, "Fly it first.").code == 6
+        place.run("append", "--path", path, "--etag", changed["etag"], "Fly it first.").ok()
+        assert "Fly it first." in place.run("show", path).ok().out

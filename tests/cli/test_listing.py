@@ -75,3 +75,11 @@ def test_lists_are_for_the_person_alone(served: Place):
 def test_add_is_append(served: Place):
     assert served.run("add", "--json", "The quay is long.").ok().json["outcome"] == "created"
     assert "Usage: mcp-memory append " in served.run("add", "--help").ok().out
+
+
+def test_recall_explains_how_a_phase_spends_its_budget(alone: Place):
+    alone.run("append", "-k", "decision", DECISION).ok()
+    lines = alone.run("recall", "--phase", "documenter", "--explain").ok().out.splitlines()
+    assert any(line.startswith("budget: ") and line.endswith(" of 3000 tokens") for line in lines)
+    (spent,) = (line for line in lines if line.startswith("  decision: "))
+    assert int(spent.split()[1]) > 20 and "  lesson: 0 of 3000" in lines

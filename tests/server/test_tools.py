@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from uuid import uuid4
 
 import jsonschema
 import pytest
@@ -103,6 +104,10 @@ def test_the_listing_has_no_word_too_many(tools):
 
 def test_what_is_not_listed_is_taken(both: Wire):
     both.tool("memory_append", {"content": "The alder is felled in March.", "session": "s1", "title": None})
+    place = {"path": f"projects/alder-{uuid4().hex}/plan.md"}
+    plan = both.tool("memory_append", {"content": "Fell it.", **place})["structuredContent"]
+    again = both.tool("memory_append", {"content": "Plant it.", "etag": plan["etag"], **place})
+    assert again["structuredContent"]["outcome"] == "updated"
     found = both.tool("memory_search", {"query": "alder felled", "mode": "keyword", "explain": True, "kinds": None})
     assert found["structuredContent"]["hits"][0]["explain"] and "signs" in found["structuredContent"]
 

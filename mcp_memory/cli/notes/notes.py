@@ -113,6 +113,7 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.option("--expires", metavar="WHEN", help="When it expires: Friday, in 2 weeks, 2026-12-31.")
 @click.option("--due", metavar="WHEN", help="When a commitment is due: Friday, tomorrow 15:00, 2026-12-31.")
 @click.option("--path", help="The new file's exact path inside the managed folder, or MEMORY.md.")
+@click.option("--etag", help="With --path: replace that note's text if it still has this etag.")
 @click.option("--section", help="With --path MEMORY.md: the heading to put the entry under.")
 @note_options.project("The project it belongs to", otherwise=note_options.NO_PROJECT)
 @command_options

@@ -106,6 +106,8 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
     core.indexing.watcher.touch()
     if request.section and request.path != MEMORY:
         raise InvalidInput("only MEMORY.md has sections", hint="pass path='MEMORY.md' too, or leave section out")
+    if request.etag and (request.supersedes or not request.path):
+        raise InvalidInput("`etag` needs `path`, and no `supersedes`", hint="pass the path of the note to change")
     if is_channel(request.project) and (request.path or request.kind == LOG):
         raise Refused("a shared conversation can't store a log entry or choose a path", hint="leave out path and kind")
     draft = await _draft(core, request)
@@ -147,6 +149,7 @@ async def _draft(core: Core, request: AppendRequest) -> Draft:
         expires_at=expiry(request.expires, zone) if request.due or not is_commitment else None,
         due=due,
         path=path,
+        etag=request.etag,
         created=created,
         section=request.section,
         once=request.once,
