@@ -102,7 +102,7 @@ def make_core(config: EngineConfig, vault: Vault, index: Index, clock: Clock) ->
     indexing = IndexingPorts(writer, reconciler, conflicts, sweeper, watcher, freshness)
     searcher = Searcher(index, model, config.search, clock, freshness)
     near_notes = NearNotes(index, conflicts, model, clock)
-    search = SearchPorts(model, searcher, NoteLookup(index, vault.ledger), near_notes)
+    search = SearchPorts(model, searcher, NoteLookup(index, vault.ledger, vault.layout), near_notes)
     projects = Projects(vault.roots()[""], index.projects)
     scheduler = Scheduler(config.jobs, config.state, idle_detector, clock, summarizer.asked_in_s)
     capture = CaptureService(config.state, config.capture, vault.layout.tz, clock, watcher.hint, projects.label_of)

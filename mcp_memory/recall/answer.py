@@ -2,7 +2,7 @@
 module is over 300 lines because these share the parts of one class."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import compress
@@ -247,12 +247,16 @@ class RecallAnswerer:
         uses: Mapping[NoteId, NoteUse],
         usual_tokens: int | None = None,
         kind_budgets: Mapping[str, int] = NO_BUDGETS,
+        loaded: Set[NotePath] = frozenset(),
     ) -> RecalledText:
         """Return the notes that every session should know: see `SessionStart`. With `usual_tokens`, the start that a
-        session gets unasked."""
+        session gets unasked. `loaded`: the files that the client reads by itself."""
         frame = await in_thread(self._start_frame, budget_tokens, deadline_s=READ_DEADLINE_S, what="reading")
         usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
-        given, read = (frame.room(budget_tokens), uses, usual, kind_budgets), self._session_start(filters).text
+        given, read = (
+            (frame.room(budget_tokens), uses, usual, kind_budgets),
+            self._session_start(filters, loaded=loaded).text,
+        )
         return RecalledText(frame, await in_thread(read, *given, deadline_s=READ_DEADLINE_S, what="reading notes"))
 
     async def orders(self, filters: Filters, budget_tokens: int) -> RecalledText:
@@ -281,14 +285,16 @@ class RecallAnswerer:
         shown, lines = self.lines_shown_of_memory(memory)
         return shown == lines
 
-    def _session_start(self, filters: Filters, memory: NoteFile | None = None) -> SessionStart:
+    def _session_start(
+        self, filters: Filters, memory: NoteFile | None = None, loaded: Set[NotePath] = frozenset()
+    ) -> SessionStart:
         def read(path: NotePath) -> NoteFile:
             return memory if memory and path == MEMORY else self.reader.visible(path)
 
         wanted = replace(filters, private=self.config.private_marks, now=self.clock())
         return SessionStart(
             self.vault, self.index, read, self.config.log_days, self.config.private_marks, wanted, self.current,
-            self.newest,
+            self.newest, loaded,
         )  # fmt: skip
 
     async def topic(self, query: str, filters: Filters) -> TopicPage | None:

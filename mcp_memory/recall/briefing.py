@@ -3,7 +3,7 @@ passage once until its context is emptied. The same notes give the same text, so
 text has no time of day, and mentions freshness only for stale notes. This module is over 300 lines because a session's
 start, its prompts, its sub-agents and what is due share the parts of one class."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +24,7 @@ from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.own_words import OwnWords
 from mcp_memory.recall.moments.shown_notes import ShownNotes
 from mcp_memory.recall.moments.withdrawals import Withdrawals
+from mcp_memory.recall.moments.workspace_files import files_loaded_by
 from mcp_memory.recall.remarks.announcements import Announcer, announcement
 from mcp_memory.recall.remarks.note_remarks import MOST_POINTERS, pointer_line, pointer_mark
 from mcp_memory.recall.reminders import (
@@ -98,6 +99,7 @@ class Briefer:
         self.model.preload()
         with _within(deadline_s):
             await _look(self.seen.reset, session, what="forgetting what was shown")
+            loaded = await _look(self._loaded, session, what="looking at what the client reads")
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
             wanted = replace(wanted, project=wanted.project or NO_PROJECT)
@@ -118,7 +120,7 @@ class Briefer:
             taken = sum(count_tokens(line) + 1 for line in [*(one.line for one in due), *lines])
             uses = await _look(self.log.uses.read, wanted.project, what="reading uses")
             rooms = max(budget - taken, budget // 2), max(usual - taken, usual // 2)
-            recalled = await self.answerer.start(wanted, rooms[0], uses, rooms[1])
+            recalled = await self.answerer.start(wanted, rooms[0], uses, rooms[1], loaded=loaded)
             passages, notes = await _look(self._quoted, recalled, what="looking it up")
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(taken, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
@@ -222,6 +224,13 @@ class Briefer:
         """Forget what the session has seen and said: its context is empty, or it `ended`."""
         await _look(self.seen.reset, session, what="forgetting what was shown")
         await _look(partial(self.own_words.forget, session, ended=ended), what="forgetting what was said")
+
+    def _loaded(self, session: str) -> Set[NotePath]:
+        """Return the files that the session's client reads by itself, and note that the session knows them."""
+        client = session.partition("/")[0]
+        loaded = files_loaded_by(client, self.answerer.vault, self.answerer.clock())
+        self.seen.add(session, [mark_of(passage) for path in loaded for passage in self.index.passages(path)])
+        return loaded
 
     def _known_to(self, session: str, prompt: str) -> Callable[[Passage], bool]:
         """Read what the session has seen and said, and return the test for a passage. A contested passage isn't

@@ -1,6 +1,6 @@
 """Choose the notes for every session's start, so that no part crowds out another part."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -9,14 +9,18 @@ from itertools import compress, islice
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, PrivateMarks
+from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.context_budget import BudgetedText, fit, fit_kinds, length, size
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.excerpts import Excerpt, latest_entries, note_excerpts, without_private_lines
 from mcp_memory.recall.moments.lasting_statements import LASTING, LastingStatement, choose_statements, told_in
+from mcp_memory.recall.moments.workspace_files import workspace_files
 from mcp_memory.text.language.sentences import statement_of
+from mcp_memory.text.tokens import truncate
 from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.project_state import PLAN, PROGRESS, state_path
 from mcp_memory.vault.vault import Vault
 
 KINDS_AHEAD = (frozenset({"preference"}), frozenset({"decision"}))
@@ -31,6 +35,12 @@ LINES_UNASKED, LINES_ASKED = 12, 30
 MOST_OF_KINDS, MOST_LATEST, MOST_READ = 100, 5, 1000
 
 NO_BUDGETS: Mapping[str, int] = {}
+
+WORKSPACE_SHARE = 0.12
+"""The share of a start that each of up to six files of OpenClaw's workspace gets."""
+
+STATE_TOKENS = 50
+"""The most tokens of the line on a project's plan, and on its progress."""
 
 BEGINNING_CHARS = 600
 """The most characters of a log entry or note that isn't shown as a line."""
@@ -53,6 +63,8 @@ class SessionStart:
     wanted: Filters
     current: CurrentValues
     newest: Sequence[NewestNotes] = ()
+    loaded: Set[NotePath] = frozenset()
+    """The files that the client reads by itself."""
 
     def text(
         self,
@@ -68,17 +80,17 @@ class SessionStart:
         is_asked = usual_chars is None
         newest = [path for find in self.newest for path in find(self.wanted)]
         usual = room_chars if usual_chars is None or newest else usual_chars
-        curated, most = self._curated(), int(OTHERS_SHARE * usual)
+        curated, most = self._curated(room_chars), int(OTHERS_SHARE * usual)
         known = fit(curated, room_chars - most).excerpts
-        now = self.wanted.now or datetime.now(UTC)
-        chosen = filter(None, map(self._line, choose_statements(self._lasting(), uses, told_in(known), now)))
-        lines = list(islice(chosen, LINES_ASKED if is_asked else LINES_UNASKED))
+        chosen = filter(None, map(self._line, choose_statements(self._lasting(), uses, told_in(known), self._now)))
+        lines = [*self._state(), *islice(chosen, LINES_ASKED if is_asked else LINES_UNASKED)]
         whole = [excerpt for path in newest for excerpt in self._excerpts(path)]
         shown = {excerpt.path for excerpt in whole}
         lines = [line for line in lines if line.path not in shown]
         latest = [*whole, *(self._recent([*known, *lines, *whole]) if is_asked else ())]
         recent = list(compress(latest, fit_kinds(latest, kind_budgets)))
-        text = fit(curated, room_chars - min(most, length(lines) + length(recent)))
+        told = [excerpt for excerpt in curated if excerpt.path not in self.loaded]
+        text = fit(told, room_chars - min(most, length(lines) + length(recent)))
         left = min(max(usual - size(text), most), room_chars - size(text))
         lines = _fitting(lines, left - min(length(recent), left // 2))
         rest = fit(recent, left - length(lines), 0)
@@ -91,7 +103,7 @@ class SessionStart:
 
     def lines_of_memory(self, room_chars: int, usual_chars: int) -> tuple[int, int]:
         """Return how many lines of MEMORY.md a start has room for, and how many MEMORY.md has."""
-        known = self.text(room_chars, {}, usual_chars).excerpts, self._curated()
+        known = self.text(room_chars, {}, usual_chars).excerpts, self._curated(room_chars)
         shown, there = (sum(e.text.count("\n") + 1 for e in excerpts if e.path == MEMORY) for excerpts in known)
         return shown, there
 
@@ -106,8 +118,21 @@ class SessionStart:
                 if excerpt.path not in known and statement_of(excerpt.text) not in told:
                     yield from fit([excerpt], BEGINNING_CHARS, 0).excerpts
 
-    def _curated(self) -> list[Excerpt]:
-        return [excerpt for path in [*self._orders(), MEMORY] for excerpt in self._excerpts(path)]
+    def _curated(self, room_chars: int) -> list[Excerpt]:
+        """Return standing orders, `MEMORY.md`, and the beginnings of the files of OpenClaw's workspace."""
+        found = [excerpt for path in [*self._orders(), MEMORY] for excerpt in self._excerpts(path)]
+        for path in workspace_files(self.vault, self._now):
+            found += fit(self._excerpts(path), int(WORKSPACE_SHARE * room_chars), 0).excerpts
+        return found
+
+    def _state(self) -> Iterator[Excerpt]:
+        """Yield a line each on the project's plan and on the latest entry of its progress."""
+        project = self.wanted.project
+        for name in (PLAN, PROGRESS) if project else ():
+            for excerpt in self._excerpts(state_path(self.vault.layout, name_in(project or ""), name)):
+                text = f"\n{excerpt.text}".rpartition("\n## ")[2] if name == PROGRESS else excerpt.text
+                words = " ".join(told_in([replace(excerpt, text=text)])).split()
+                yield replace(excerpt, text=truncate(" ".join(words), STATE_TOKENS), remark=name, is_line=True)
 
     def _lasting(self) -> Iterator[tuple[NoteRecord, str]]:
         """Yield the notes that may last, each with the beginning of its text: preferences, then decisions, then the
@@ -127,9 +152,12 @@ class SessionStart:
         text, remark = (remark, "") if "outdated" in remark else (line.text, remark)
         return replace(found[0], text=text, remark=remark, is_line=True)
 
+    @property
+    def _now(self) -> datetime:
+        return self.wanted.now or datetime.now(UTC)
+
     def _logs(self) -> list[NotePath]:
-        now = self.wanted.now or datetime.now(UTC)
-        days = (now.date() - timedelta(days=back) for back in range(self.log_days))
+        days = (self._now.date() - timedelta(days=back) for back in range(self.log_days))
         return [path for day in days for path in reversed(self.vault.daily_log.parts(day))]
 
     def _orders(self) -> list[NotePath]:

@@ -25,7 +25,8 @@ from mcp_memory.text.language.terms import coverage, telling_words, terms
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.journals.ledger import Ledger
-from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.note_file import MEMORY, Layout
+from mcp_memory.vault.project_state import PROJECTS
 from mcp_memory.vault.succession.entry_marks import admits
 
 LOOK_S = 10.0
@@ -44,8 +45,9 @@ _ENDING = re.compile("[0-9A-Za-z-]{6,}")
 class NoteLookup:
     """The lookup of notes by id or path."""
 
-    def __init__(self, index: Index, ledger: Ledger) -> None:
+    def __init__(self, index: Index, ledger: Ledger, layout: Layout) -> None:
         self._index = index
+        self._layout = layout
         self._ledger = ledger
 
     async def full_id(self, target: str) -> str:
@@ -92,15 +94,17 @@ class NoteLookup:
         return min(records, key=rank).path, None
 
     def _spelled(self, path: NotePath) -> NotePath:
-        """Return the path as the disk spells it: macOS writes `é` as two characters, and a keyboard as one."""
-        if path.isascii():
+        """Return the path as the disk spells it: macOS writes `é` as two characters, and a keyboard as one. A project's
+        state is named without the managed folder."""
+        if path.isascii() and not path.startswith(PROJECTS):
             return path
         try:
             is_known = self._index.note(path) is not None
-            found = [] if is_known else self._index.named(f"/{normalize('NFC', path)}")
+            inside = self._layout.in_home(path)
+            found = [inside] if self._index.note(inside) else self._index.named(f"/{normalize('NFC', path)}")
         except IndexUnavailable:
             return path
-        return found[0] if len(found) == 1 else path
+        return found[0] if len(found) == 1 and not is_known else path
 
     async def reach(
         self, targets: Sequence[str], work: Callable[[Sequence[Place]], Awaitable[T]], *, deleted: bool = False

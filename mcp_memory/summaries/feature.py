@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import Checkpoint
@@ -15,11 +15,20 @@ from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.jobs.job import Every, Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, etag_of
+from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.statements.candidate import CROWDED_OUT
 from mcp_memory.summaries.digest import Digests
-from mcp_memory.summaries.session_facts import Parts, choose_points, find_session_facts, is_worth_telling, title_of
+from mcp_memory.summaries.session_facts import (
+    DECIDED,
+    LEFT_OPEN,
+    Parts,
+    choose_points,
+    find_session_facts,
+    is_worth_telling,
+    title_of,
+)
 from mcp_memory.summarizers.base import SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME
 from mcp_memory.text.dates import parse_argument
@@ -29,6 +38,7 @@ from mcp_memory.topics.page import SESSIONS, SUMMARIES, page_id
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile, slug
+from mcp_memory.vault.project_state import PROGRESS, state_path, with_progress
 
 MOST_BYTES = 64_000_000
 """The largest transcript that is read; a larger transcript would take more memory than the daemon may use."""
@@ -116,7 +126,18 @@ class SessionSummaries:
         }  # fmt: skip
         data = frontmatter.render(meta, f"{text}\n\nTranscript: `{captured.file}`").encode(errors="replace")
         with acting(Caller(captured.client, captured.session)):
+            self._add_progress(captured, parts, max(times).astimezone(zone))
             return self.vault.filing.refresh_page(path, data)
+
+    def _add_progress(self, captured: CapturedMessages, parts: Parts, ended: datetime) -> None:
+        """Add what the session decided and left open to its project's progress, if that file exists."""
+        path = state_path(self.vault.layout, name_in(captured.project or "-"), PROGRESS)
+        file, chosen = self.vault.find(path), choose_points(parts)
+        if file and file.record.state is NoteState.ACTIVE:
+            lines = [f"- {name}: {point.text}" for name in (DECIDED, LEFT_OPEN) for point in chosen[name]]
+            # a session that goes on is summarized again
+            text = with_progress(file.text, "\n".join(line for line in lines if line not in file.text), ended)
+            self.vault.editing.edit(path, None, text, file.record.etag)
 
     def _remove_page(self, captured: CapturedMessages) -> None:
         """Remove an outdated page, unless you have changed it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from mcp_memory.models import NoteState
@@ -335,3 +337,25 @@ async def test_a_summary_has_the_task_what_was_settled_and_what_is_open_but_noth
     assert [one for one in settled if one not in decided] == [], decided
     assert [one for one in waits if one not in left_open] == [], left_open
     assert [one for one in turned_down if one in body] == [], body
+
+
+async def test_what_a_session_decided_and_left_open_goes_to_its_projects_progress_if_there_is_one(
+    sessions: Sessions, world: World
+):
+    path, missing = "projects/app/progress.md", "- Left open: The Vault token for production is still missing."
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, TALK)
+        await summarize(world, engine)
+        assert path not in world.files()
+        world.write(path, "Our progress.\n")
+        more = TALK + line(11, "We decided to keep the logs for 30 days, because of audits.")
+        await sessions.capture(engine, more)
+        await summarize(world, engine)
+        added = world.read(path).decode()
+        assert re.match(r"Our progress\.\n\n## 2026-11-2\d \d\d:\d\d\n\n- Decided: ", added)
+        assert added.count("- Decided: We decided to drop Ansible") == added.count(missing) == 1
+        await sessions.capture(engine, more + line(13, "From now on, we deploy with Nomad only on Mondays."))
+        await summarize(world, engine)
+        assert world.read(path).decode().count("drop Ansible") == 1, "said once"
+        await engine.sweep()
+        assert "logs for 30 days" in await engine.recall(path=path)

@@ -36,6 +36,7 @@ from mcp_memory.vault.draft import MAX_TITLE, Draft, WriteResult, creation, due_
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import FOR_ALL, MEMORY, NoteFile
+from mcp_memory.vault.project_state import PROJECTS
 
 LINK_TOKENS = 75
 
@@ -128,6 +129,7 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
 async def _draft(core: Core, request: AppendRequest) -> Draft:
     zone = core.vault.layout.tz
     path = request.path.removeprefix("./") if request.path else None
+    path = core.vault.layout.in_home(path) if path and path.startswith(PROJECTS) else path
     is_for_all = is_below(path or "", core.vault.layout.in_home(FOR_ALL))
     kind, created = await kind_to_store(core, request.kind), creation(request.created, zone, core.clock())
     is_commitment = kind.name == COMMITMENT

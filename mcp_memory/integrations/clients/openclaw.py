@@ -136,14 +136,17 @@ class OpenClaw(Client):
         file = where.folder("OPENCLAW_CONFIG_PATH", str(self.folder(where) / "openclaw.json"))
         return file if scope == "user" else super().config_file(scope, where)
 
-    def memory_folder(self, where: ClientPaths) -> Path | None:
-        """Return the workspace, if the agent keeps notes there."""
+    def workspace(self, where: ClientPaths) -> Path:
+        """Return the folder whose files the agent reads at each start."""
         config = read_table(self.config_file("user", where))
         found = value_at(config, "agents", "defaults", "workspace")
         if isinstance(found, str) and found:
-            folder = where.home / found[2:] if found.startswith("~/") else Path(found)
-        else:
-            folder = where.folder("OPENCLAW_WORKSPACE_DIR", str(self.folder(where) / "workspace"))
+            return where.home / found[2:] if found.startswith("~/") else Path(found)
+        return where.folder("OPENCLAW_WORKSPACE_DIR", str(self.folder(where) / "workspace"))
+
+    def memory_folder(self, where: ClientPaths) -> Path | None:
+        """Return the workspace, if the agent keeps notes there."""
+        folder = self.workspace(where)
         return folder if any(os.access(folder / name, os.F_OK) for name in ("MEMORY.md", "memory")) else None
 
     def targets(self, wire: ConnectionDetails) -> list[ConfigTarget]:
