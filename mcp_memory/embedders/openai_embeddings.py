@@ -58,7 +58,7 @@ class OpenAIEmbedder:
         self._client = httpx2.Client(headers={"Authorization": f"Bearer {api_key}"} if api_key else {})
         self.dimension = 0
         try:
-            self.dimension: int = self._request(["dimension"]).shape[1]
+            self.dimension: int = self._request(["dimension"], is_awaited=True).shape[1]
         except BaseException:
             self._client.close()
             raise

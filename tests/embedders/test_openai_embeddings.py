@@ -158,7 +158,7 @@ def is_between_calls(worker: int, endpoint: StubEndpoint) -> bool:
 
 
 def test_an_endpoint_that_is_not_there_is_an_error_at_open(tmp_path):
-    config = EmbedderConfig(provider="openai", endpoint="http://127.0.0.1:9/v1", model="m", timeout_s=0.3)
+    config = EmbedderConfig(provider="openai", endpoint="http://127.0.0.1:9/v1", model="m", timeout_s=300)
     with pytest.raises(EmbedderUnavailable, match=r"127\.0\.0\.1:9/v1 cannot be reached \(ConnectError\)"):
         open_embedder(config, tmp_path)
 
