@@ -6,12 +6,14 @@ A wrong "same" loses a statement, and a wrong "other value" marks a note that is
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product, starmap
 from typing import NamedTuple
 
 from mcp_memory.comparison.other_value import NoteText, find_contradiction
 from mcp_memory.comparison.same_form import Contradiction
-from mcp_memory.comparison.sentence import are_apart, differ_within, parse_statement
-from mcp_memory.comparison.values import OPPOSITES, SWITCHES
+from mcp_memory.comparison.sentence import are_apart, differ_within, name_two, parse_statement
+from mcp_memory.comparison.values import MEASURED, OPPOSITES, SWITCHES
+from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
 from mcp_memory.text.language.terms import are_two, content_words, jaccard, words
 
@@ -41,6 +43,8 @@ LEAST_WORDS = 3
 
 _NAMING = content_words("call called name named heißt heißen genannt appelle appelé llama llaman")
 """Verbs that only link a name with its bearer."""
+_STATED = MEASURED | {"date", "month", "identifier", "name"}
+"""The types of values that a newer statement may replace."""
 _CONTRARY = [*OPPOSITES, *map(frozenset, SWITCHES)]
 
 
@@ -65,6 +69,29 @@ class Comparison:
         if self.older.text.strip() == self.newer.text.strip():
             return True
         return self._agrees and self._is_close and not self._is_about_another_thing and not self.other_value
+
+    @property
+    def has_one_subject(self) -> bool:
+        """Return whether the texts are close and about one thing, perhaps with other details or another value."""
+        pairs = product(parse_statement(self.older.text, ""), parse_statement(self.newer.text, ""))
+        return self._is_close and not any(starmap(name_two, pairs))
+
+    @property
+    def is_newer_state(self) -> bool:
+        """Return whether the newer text, if it has the same subject, replaces what the older one says: with another
+        value, or with words of change and a new value of the same type."""
+        if self.other_value:
+            return True
+        olds, news = parse_statement(self.older.text, ""), parse_statement(self.newer.text, "")
+        known = {token.key: token.type for old in olds for token in old.tokens}
+        types = _STATED & {*known.values()}
+        for new in news:
+            signs = new.signs - {"again", *(sign for old in olds for sign in old.signs)}
+            has_new_value = any(token.type in types and token.key not in known for token in new.tokens)
+            gone = {token.key for one in new.rejections if one.is_change for token in new.between(one.start, one.end)}
+            if (signs and has_new_value) or any(gone & old.keys and not denies(old.text) for old in olds):
+                return True
+        return False
 
     @property
     def adds_nothing(self) -> bool:

@@ -168,11 +168,15 @@ def are_apart(old: ParsedSentence, new: ParsedSentence) -> bool:
     sets a limit (`below 2 MB`)."""
     if old.environments != new.environments or old.ordinals != new.ordinals:
         return True
-    if old.words & BOUNDS != new.words & BOUNDS:
+    if old.words & BOUNDS != new.words & BOUNDS or name_two(old, new):
         return True
-    if any(one and other and not one & other for one, other in ((old.months, new.months), (old.labels, new.labels))):
-        return True
-    return any(differ_within(group, old.words, new.words) for group in OPPOSITES) or numbers_differ(old, new)
+    return any(differ_within(group, old.words, new.words) for group in OPPOSITES)
+
+
+def name_two(old: ParsedSentence, new: ParsedSentence) -> bool:
+    """Return whether the sentences name two environments, months, measures or numbers."""
+    pairs = (old.environments, new.environments), (old.months, new.months), (old.labels, new.labels)
+    return any(one and other and not one & other for one, other in pairs) or numbers_differ(old, new)
 
 
 def are_in_two_places(old: ParsedSentence, new: ParsedSentence) -> bool:

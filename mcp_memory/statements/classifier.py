@@ -119,7 +119,12 @@ def likelihoods(
 
 def likelihood(way: str, features: Sequence[float], *states: States, view: str = "") -> float:
     """Return the likelihood from the weights of this name, which have a single row."""
-    return float(_weights()[way].likelihoods(np.concatenate([features, *states]), view)[0])
+    return each_likelihood(way, features, *states, view=view)[0]
+
+
+def each_likelihood(way: str, features: Sequence[float], *states: States, view: str = "") -> list[float]:
+    """Return a likelihood for each row of the weights of this name."""
+    return _weights()[way].likelihoods(np.concatenate([features, *states]), view).tolist()
 
 
 @dataclass(frozen=True)

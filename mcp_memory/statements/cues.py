@@ -43,15 +43,20 @@ def is_limited(view: str) -> bool:
     return patterns(AGREEMENT)["limits"].search(view) is not None
 
 
+def cue_features(view: str, text: str) -> list[float]:
+    """Compute the features that a sentence has in any context. `view` is the text in lower case."""
+    found = {fact.kind for fact in facts(text)}
+    cues = (pattern.search(view) is not None for pattern in patterns(CUE).values())
+    return [*map(float, cues), *(float(kind in found) for kind in _KINDS)]
+
+
 def features(one: SpokenSentence, ruled: float) -> list[float]:
     """Compute the classifier's features of a sentence, given its score `ruled` by the rules."""
     sentence, assistant, chars = one.sentence, one.assistant, one.chars_said
     view = sentence.view
-    found = {fact.kind for fact in facts(sentence.unquoted)}
     count = len(view.split())
     return [
-        *(float(pattern.search(view) is not None) for pattern in patterns(CUE).values()),
-        *(float(kind in found) for kind in _KINDS),
+        *cue_features(view, sentence.unquoted),
         float(MASK in view), ruled, float(ruled >= 0.9), log1p(count) / 3, float(count < 4), float(count > 30),
         float(bool(assistant)), float("?" in assistant), float(assistant.rstrip().endswith("?")),
         min(len(assistant) / 300, 3.0), min(chars / 300, 3.0), len(view) / chars,

@@ -23,11 +23,13 @@ from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.statements.classifier import States, Weights, in_context, phrases
 from mcp_memory.statements.cues import features, is_vetoed
 from mcp_memory.statements.language import is_personal
+from mcp_memory.statements.log_lines import log_features
 from mcp_memory.statements.reasons import reason_features
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.conversation.messages import Turn
+from mcp_memory.text.conversation.own_words import lowered
 from tests.benchmarks.extraction_sessions import (
     AT_ONCE,
     MODELS,
@@ -289,11 +291,28 @@ def fit_scope(files: Sequence[Path]) -> Weights:
     return made_of(found, names, of_phrases)
 
 
+def fit_logs() -> dict[str, Weights]:
+    """The weights by which a line of a log is worth remembering, asks to forget, or is of a kind, with and without a
+    model."""
+    lines = (EVAL / "logs" / "lines.txt").read_text(encoding="utf-8").splitlines()
+    marks, texts = zip(*((line[0], line[2:]) for line in lines if not line.startswith("#")), strict=True)
+    labels = np.array(marks)
+    wanted = [np.isin(labels, [*"pdlf"]), *(labels == mark for mark in "!pdl")]
+    names, said = phrases_said([lowered(text) for text in texts])
+    seen, states = np.array([log_features(text) for text in texts]), states_of(texts)
+    made = dict[str, Weights]()
+    for name, inner, scales in (("log", states, (OF_LOGS,)), ("log_cues", states[:, :0], ())):
+        found = fit_rows(seen, inner, said, wanted, np.ones(len(texts)), 0.5, *scales)
+        made[name] = made_of(found[0], names, found[1])
+    return made
+
+
 def fit_ways(table: Table, files: Sequence[Path]) -> dict[str, Weights]:
     """All weights, from the table that was made of these sessions and the other sets, and from the sessions."""
     return table.fit() | {
         "reason": fit_pairs(list(_reasons(files)), OF_FEW),
         "person": fit_scope(files),
+        **fit_logs(),
     }
 
 
@@ -326,7 +345,7 @@ OF_FEW = 2.0
 CONTEXT = (2.0, 1.0, 2.0, 1.0)
 """The scales of the states of a sentence, of those beside it, of the one that opens its message, and of what it
 answers."""
-OF_PAIRS, OF_SCOPE = (1.5, 1.5), 2.0
+OF_PAIRS, OF_SCOPE, OF_LOGS = (1.5, 1.5), 2.0, 4.0
 IN_LINES = 0.2
 """The weight of a session's sentences that are put on lines of their own."""
 OWN, NONE_OF_IT, MORE = 0.34, 0.25, 0.25

@@ -152,4 +152,4 @@ def link_to(source: str) -> str:
     """Return a link named by the source's day, if it has one: the rest of a session's name means nothing to people."""
     name = source.rpartition("/")[2].removesuffix(".md")
     day = _DAY.match(name)
-    return f"[{day[0] if day else name}]({quote(source)})"
+    return f"[{day[0] if day else name}]({source if '://' in source else quote(source)})"

@@ -1,30 +1,30 @@
-"""Reads daily logs, summaries of sessions and the uses of notes, and finds what recurs in them. For worker threads."""
+"""Reads daily logs, summaries of sessions and the uses of notes, and finds what to propose. For worker threads."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mcp_memory.comparison.comparison import SAME_IN_REVIEW, say_the_same
+from mcp_memory.comparison.comparison import Comparison
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.core.core import Core
 from mcp_memory.curation.dreams.dream_files import Facts
-from mcp_memory.curation.dreams.recurrence import (
-    MIN_DAYS,
-    MOST_CHARS,
-    Recurrence,
-    Said,
-    find_recurring,
-    find_said,
-)
+from mcp_memory.curation.dreams.likeness import Likeness, Vector
+from mcp_memory.curation.dreams.recurrence import MIN_DAYS, MOST_CHARS, Groups, Recurrence, Said, find_lines
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import Filters, NoteRecord, NoteState, is_channel
 from mcp_memory.runtime.health import give_way
+from mcp_memory.statements.classifier import SentenceModel
+from mcp_memory.statements.log_lines import LIKELY, judge
 from mcp_memory.storage.folder_walk import walk
+from mcp_memory.text.language.sentences import statement_of
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.journals.change_journal import ChangeKind
 from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.succession.entry_marks import private_entries
 
@@ -33,7 +33,7 @@ PROMOTABLE = frozenset({"preference", "decision", "lesson", "fact"})
 
 
 class DreamSources:
-    """Finds recurring statements. Raises IndexUnavailable, StorageFailed."""
+    """Finds what logs say that is worth remembering. Raises IndexUnavailable, StorageFailed."""
 
     def __init__(self, core: Core) -> None:
         self._vault = core.vault
@@ -43,23 +43,38 @@ class DreamSources:
         self._private = core.config.recall.private_marks
         self._clock = core.clock
         self._model = core.search.model
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._vectors: dict[str, Vector] = {}
+        self._read: dict[tuple[str, str, bool], list[Said]] = {}
+        self._likeness = Likeness((), self._vector)
+        self._over = set[str]()
 
     def find(self, backfill: str | None, known: Mapping[str, Facts]) -> tuple[list[Recurrence], str]:
-        """Return the recurring statements, best first, and a description of what was read. `backfill` is a folder of
-        old daily logs. Raises InvalidInput for a folder without any."""
+        """Return what was said on the most days first, and a description of each phase. `backfill` is a folder of old
+        daily logs. Raises InvalidInput for a folder without any."""
         notes = [note for note in self._index.notes(self._wanted(), limit=1_000_000) if not is_channel(note.project)]
-        said = [*self._said_in(notes), *(_said_in_old_logs(backfill) if backfill else ())]
+        read = {*self._read}
+        said = [*self._said_in(notes), *(self._said_in_old_logs(backfill) if backfill else ())]
+        is_new = len({*self._read} - read)
         staged = [one for facts in known.values() if facts["status"] == "short-term" for one in _staged(facts)]
-        found = find_recurring([*said, *staged], self._cosine)
-        found += self._recalled(notes, [one.text for one in found])
-        seen = f"{counted(len({one.day for one in said}), 'day')} of logs with {counted(len(said), 'statement')}"
+        self._likeness = Likeness({one.text for one in said}, self._vector)
+        groups = Groups([*said, *staged, *self._forgotten()], self._likeness)
+        newer = [note for note in notes if note.kind in PROMOTABLE and note.date]
+        said_now = list(groups.recurring())
+        holding = [one for one in said_now if not self._is_contradicted(one, newer)]
+        over = {one.text for number in groups.over for one in groups.groups[number]}
+        self._over = (over | {one.text for one in said_now}) - {one.text for one in holding}
+        found = self._recalled(notes, holding)
+        lasting = sum(one.kept >= LIKELY and not one.forgets for one in said)
+        seen = f"{counted(len({one.day for one in said}), 'day')} of logs with {counted(len(said), 'line')}"
+        seen += f" ({counted(is_new, 'file')} new or changed), {lasting} of them worth remembering"
+        seen += f"; {counted(len(groups.groups), 'subject')}, {len(groups.groups) - len(holding)} replaced or forgotten"
         return sorted(found, key=lambda one: (-one.score, one.id)), seen
 
     def is_over(self, facts: Facts) -> bool:
-        """Return whether the note of a proposal is superseded, forgotten, contested or expired."""
+        """Return whether what a proposal says was replaced or forgotten, or its note superseded, contested or expired."""
         note = facts.get("note")
-        return bool(note) and not any(map(self._applies, self._index.note_by_id(note)))
+        is_gone = bool(note) and not any(map(self._applies, self._index.note_by_id(note)))
+        return is_gone or facts.get("text") in self._over
 
     def _wanted(self) -> Filters:
         states = frozenset({NoteState.ACTIVE, NoteState.SUMMARY})
@@ -70,61 +85,101 @@ class DreamSources:
         return self._wanted().admits(note) and not is_outdated
 
     def is_known(self, text: str, known: Iterable[str]) -> bool:
-        """Return whether a known statement says the same, by words or by meaning."""
-        return any(say_the_same(other, text, self._cosine, SAME_IN_REVIEW) for other in known)
+        """Return whether a known statement has the same subject, and this is no newer state of it."""
+        pairs = (self._compare(other, text) for other in known)
+        return any(one.says_the_same or (one.has_one_subject and not one.is_newer_state) for one in pairs)
+
+    def _compare(self, older: str, newer: str) -> Comparison:
+        return Comparison(NoteText(older), NoteText(newer), self._likeness, self._likeness.least)
+
+    def _is_contradicted(self, one: Recurrence, notes: Iterable[NoteRecord]) -> bool:
+        """Return whether a newer note states something else."""
+        words, last = content_words(one.text), date.fromisoformat(one.days[-1])
+        for note in notes:
+            if note.date and note.date.date() >= last and len(words & content_words(note.title)) > 1:
+                with suppress(McpMemoryError):
+                    if self._compare(one.text, self._vault.read(note.path).body).other_value:
+                        return True
+        return False
 
     def _said_in(self, notes: Iterable[NoteRecord]) -> Iterator[Said]:
         for note in notes:
             give_way()
             written = note.created.date() if note.created and note.kind == "session" else None
-            day = logs.is_log_path(note.path) or written
-            if day:
-                with suppress(McpMemoryError):  # the note was just moved or removed
-                    file = self._vault.read(note.path)
-                    unsaid = {*file.forgotten_entries, *private_entries(file, self._private)}
-                    yield from find_said(day, note.path, file.body, unsaid)
+            if day := logs.is_log_path(note.path) or written:
+                key = note.path, note.etag, self._model.at_hand is None
+                if key not in self._read:
+                    with suppress(McpMemoryError):  # the note was just moved or removed
+                        file = self._vault.read(note.path)
+                        text = _without(file.body, private_entries(file, self._private))
+                        self._read[key] = list(self._judged(day, note.path, text, file.forgotten_entries))
+                yield from self._read.get(key, ())
 
-    def _recalled(self, notes: Iterable[NoteRecord], known: list[str]) -> Iterator[Recurrence]:
-        """Yield the notes that were used on enough days and say what no recurring statement says."""
-        used, said = self._uses.read(), [*known]
+    def _judged(self, day: date, source: str, text: str, forgotten: Collection[str] = ()) -> Iterator[Said]:
+        model = SentenceModel(embedder) if (embedder := self._model.at_hand) else None
+        for one in find_lines(text, forgotten, partial(judge, model=model)):
+            yield Said(day, source, one.text, one.kind, one.kept, one.forgets)
+
+    def _forgotten(self) -> Iterator[Said]:
+        """Yield the lines of forgotten notes, with the day on which they were forgotten."""
+        for change in self._vault.changes.changes():
+            if change.kind is ChangeKind.FORGOTTEN and not change.entry:
+                with suppress(McpMemoryError):  # the file is gone
+                    file = self._vault.read(change.path)
+                    if file.record.state is NoteState.DELETED:
+                        day = datetime.fromtimestamp(change.at, self._vault.layout.tz).date()
+                        yield Said(day, change.path, file.body.strip(), "", forgets=True)
+
+    def _recalled(self, notes: Iterable[NoteRecord], said: Sequence[Recurrence]) -> list[Recurrence]:
+        """Return the statements with the questions that a note of the same subject answered, and other notes that were
+        used on enough days."""
+        used, found = self._uses.read(), [*said]
         for note in notes:
             use = used.get(note.id)
             if use is None or note.kind not in PROMOTABLE or note.always_load:
                 continue
             if len(use.used_days) < MIN_DAYS or not self._applies(note):
                 continue
-            lines = self._vault.read(note.path).body.splitlines()
-            text = " ".join(word for line in lines if not line.startswith((">", "#")) for word in line.split())
+            text = statement_of(self._vault.read(note.path).body)
+            days, times = tuple(day.isoformat() for day in use.used_days), use.total.found + use.total.told
+            same = next((at for at, one in enumerate(found) if self.is_known(text, [one.text])), None)
+            if same is not None:
+                found[same] = found[same]._replace(recalled=times, questions=use.questions)
+                continue
             text = f"{note.project}: {text}" if note.project and note.kind != "preference" else text
-            if len(text) <= MOST_CHARS and not self.is_known(text, said):
-                said.append(text)
-                days, times = tuple(day.isoformat() for day in use.used_days), use.total.found + use.total.told
-                yield Recurrence(text, note.kind, days, (note.path,), times, use.questions, note.id)
+            if len(text) <= MOST_CHARS:
+                found.append(Recurrence(text, note.kind, days, (note.path,), times, use.questions, note.id))
+        return found
 
-    def _cosine(self, one: str, other: str) -> float:
+    def _vector(self, text: str) -> Vector | None:
         give_way()
-        with suppress(McpMemoryError):
-            if embedder := self._model.at_hand:
-                for text in {one, other} - self._vectors.keys():
-                    self._vectors[text] = np.asarray(embedder.embed_query(text))
-                return float(self._vectors[one] @ self._vectors[other])
-        return 0.0
+        if text not in self._vectors and (embedder := self._model.at_hand):
+            with suppress(McpMemoryError):
+                self._vectors[text] = np.asarray(embedder.embed_query(text))
+        return self._vectors.get(text)
+
+    def _said_in_old_logs(self, folder: str) -> Iterator[Said]:
+        found_in = walk(Path(folder).expanduser())
+        names = [Path(within, name) for within, _, files in found_in for name in files if name.endswith(".md")]
+        is_empty = True
+        for old in sorted(names):
+            path = f"memory/{old.name}"
+            if day := logs.is_log_path(path):
+                is_empty = False
+                text = old.read_text("utf-8", "replace")
+                marks = privacy.marks(path, text, frontmatter.parse(text), is_curated=False)
+                if "private" not in marks:
+                    text = _without(text, marks.get("private_entries", ()))
+                    yield from self._judged(day, old.resolve().as_uri(), text)
+        if is_empty:
+            raise InvalidInput(f"{folder} has no daily logs", hint="they are named like 2026-11-21.md")
 
 
-def _said_in_old_logs(folder: str) -> Iterator[Said]:
-    found_in = walk(Path(folder).expanduser())
-    names = [Path(within, name) for within, _, files in found_in for name in files if name.endswith(".md")]
-    is_empty = True
-    for old in sorted(names):
-        path = f"memory/{old.name}"
-        if day := logs.is_log_path(path):
-            is_empty = False
-            text = old.read_text("utf-8", "replace")
-            marks = privacy.marks(path, text, frontmatter.parse(text), is_curated=False)
-            if "private" not in marks:
-                yield from find_said(day, path, text, marks.get("private_entries", ()))
-    if is_empty:
-        raise InvalidInput(f"{folder} has no daily logs", hint="they are named like 2026-11-21.md")
+def _without(text: str, entries: Collection[str]) -> str:
+    """Return a log without these entries."""
+    for one in reversed(logs.entries(text)):
+        text = text[: one.start] + text[one.end :] if one.hash in entries else text
+    return text
 
 
 def _staged(facts: Facts) -> Iterator[Said]:

@@ -40,6 +40,9 @@ from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
 MOST_PROPOSED = 20
 """The most proposals of a run, which a person reads in some minutes."""
 
+MODEL_WAIT_S = 60.0
+"""The seconds to wait for the model, which may be at rest; after that, words alone decide."""
+
 PROPOSED = "dream-"
 """The prefix of a proposal's id, to distinguish it from ids of notes."""
 PROPOSAL = "proposal"
@@ -83,6 +86,7 @@ class Dreamer:
         self.forget = forget
         self.config = core.config.section("dreams", DreamsConfig)
         self.clock = core.clock
+        self._model = core.search.model
         self.memory_lines = core.config.recall.memory_lines
         self._lock = anyio.Lock()
 
@@ -96,7 +100,12 @@ class Dreamer:
                 return await self._run(DreamReport(run), dry_run=dry_run, backfill=backfill, stage=stage)
 
     async def _run(self, report: DreamReport, *, dry_run: bool, backfill: str | None, stage: bool) -> DreamReport:
+        with anyio.move_on_after(MODEL_WAIT_S):
+            await self._model.settled.wait()
+            await self._model.wait_loaded(MODEL_WAIT_S)
         was, known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
+        find = in_thread(self.sources.find, backfill, known, what="reading logs", deadline_s=1800)
+        found, report.seen = await find
         gone, done = set[tuple[str, str, str]](), MemoryChanges()
         changed = {name: known[name] | {"status": "rejected"} for name in deleted}
         for line in lines:
@@ -113,8 +122,6 @@ class Dreamer:
             if status:
                 gone.add((line.id, line.box, line.text))
                 changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
-        find = in_thread(self.sources.find, backfill, known, what="reading logs", deadline_s=1800)
-        found, report.seen = await find
         if backfill and stage:
             staged = {one.id: _facts(one, "short-term") for one in found if not one.recalled and one.id not in known}
             changed, report.staged, found = changed | staged, len(staged), []

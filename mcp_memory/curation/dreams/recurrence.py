@@ -1,15 +1,15 @@
-"""Finds recurring statements on several days, and notes that answered several questions. Pure."""
+"""Groups what logs say by subject, and finds notes that answered several questions. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from mcp_memory.comparison.comparison import SAME_IN_REVIEW, Comparison, Cosine
+from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
+from mcp_memory.curation.dreams.likeness import Likeness
 from mcp_memory.runtime.health import give_way
-from mcp_memory.statements.statement_rules import classify
-from mcp_memory.statements.user_sentences import user_sentences
+from mcp_memory.statements.log_lines import LIKELY, LogLine, lines_in
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.pluralize import counted
@@ -26,28 +26,40 @@ DOUBT = 0.75
 """The factor by which each further day or different question reduces the doubt. Chosen, not fitted."""
 
 MIN_DAYS = 3
-"""The number of days on which it was said or used: two may be one piece of work."""
+"""The number of days on which a note was used, or a line said that is perhaps worth remembering: two may be one piece
+of work."""
 
 MIN_RECALLED, MIN_QUESTIONS = 3, 2
 """The number of times a note must have been found or given, and of different questions."""
 
-MIN_SCORE = 0.55
-"""The least `1 - DOUBT ** (days + questions)`: three days are .58."""
+LESS = 0.15
+"""How much less alike a line may be that states another value with words of change."""
+
+POSSIBLE = 0.45
+"""The likelihood from which a line is perhaps worth remembering."""
+
+MOST_WORDINGS = 5
+"""The latest wordings of a group that a line is compared with."""
+
+MOST_NEAR = 20
+"""The most groups with common words that a statement is compared with."""
 
 
 class Said(NamedTuple):
-    """A sentence with its source. `kind` is empty for a sentence without a lasting statement, which may still
-    contradict."""
+    """A line with its source. `kept`: how likely it is worth remembering; other lines are only evidence. `forgets`: it
+    reports that what it names is to be forgotten."""
 
     day: date
     source: str
     text: str
     kind: str
+    kept: float = 1.0
+    forgets: bool = False
 
 
 class Recurrence(NamedTuple):
-    """A statement that recurs on several `days` (ISO 8601), with its earliest text. If it comes from a note, `note` is
-    the id, `recalled` counts how often the note was recalled on these days, and `questions` the different questions."""
+    """A statement that was made on these `days` (ISO 8601), in its best wording. If a note says it, `note` is the id,
+    `recalled` counts how often the note was recalled, and `questions` the different questions."""
 
     text: str
     kind: str
@@ -81,57 +93,84 @@ class Recurrence(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Return whether it recurs enough to be proposed."""
+        """Return whether it may be proposed. A note must serve; what is in logs was judged before."""
         serves = self.recalled >= MIN_RECALLED and self.questions >= MIN_QUESTIONS
-        return len(self.days) >= MIN_DAYS and self.score >= MIN_SCORE and (serves or not self.recalled)
+        return not self.note or (serves and len(self.days) >= MIN_DAYS)
 
 
-def find_said(day: date, source: str, text: str, forgotten: Collection[str]) -> Iterator[Said]:
-    """Yield the sentences of a log's entries, or of a whole text."""
-    entries = logs.entries(text)
-    parts = [text[one.start : one.end] for one in entries if one.hash not in forgotten] if entries else [text]
-    for heading, _, body in (part.partition("\n") for part in parts):
-        title = logs.title_and_labels([heading.removeprefix("## ")])[0]
-        for line in (title, *(line.strip().lstrip("-*+ ") for line in body.splitlines())):
-            for sentence in user_sentences(line) if line else ():
-                if len(sentence.text) <= MOST_CHARS and not sentence.is_question:
-                    kind = statement.kind.value if (statement := classify(sentence)) else ""
-                    yield Said(day, source, " ".join(sentence.text.split()), kind)
+def find_lines(
+    text: str, forgotten: Collection[str], judge: Callable[[Sequence[str]], Iterable[LogLine]]
+) -> Iterator[LogLine]:
+    """Yield the lines of a log's entries, or of a whole text, that are worth remembering, evidence, or ask to forget
+    something. `forgotten` entries ask for that, too."""
+    parts = [(text[one.start : one.end], one.hash in forgotten) for one in logs.entries(text)] or [(text, False)]
+    for part, is_forgotten in parts:
+        heading, _, body = part.partition("\n")
+        title = logs.title_and_labels([heading.removeprefix("## ")])[0] if logs.starts_entry(heading) else heading
+        lines = [line for line in lines_in(f"{title}\n\n{body}") if len(line) <= MOST_CHARS and line[-1] != "?"]
+        for one in judge(lines):
+            yield one._replace(forgets=True) if is_forgotten else one
 
 
-def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
-    """Group statements that say the same with equal numbers and negation, unless a later statement contradicts them."""
-    groups, of_word, of_text = list[list[Said]](), defaultdict[str, set[int]](set), dict[str, int]()
-    for one in sorted(set(said)):
-        give_way()
-        if one.text not in of_text:
-            words = content_words(one.text)
-            near = [number for number, _ in Counter(n for word in words for n in of_word[word]).most_common(8)]
-            first = {number: groups[number][0] for number in near}
-            same = (number for number in near if _compare(first[number], one, cosine).says_the_same)
-            of_text[one.text] = next(same, len(groups))
-            for word in words:
-                of_word[word].add(of_text[one.text])
-        groups[len(groups) :] = [[]] if of_text[one.text] == len(groups) else []
-        groups[of_text[one.text]].append(one)
+class Groups:
+    """Statements by subject, each group in order of time. `over`: the groups that were replaced or forgotten."""
 
-    def is_over(group: Sequence[Said]) -> bool:
-        last = group[-1]
-        related = Counter(number for word in content_words(last.text) for number in of_word[word])
-        others = [groups[number][-1] for number, count in related.items() if count > 1 and groups[number] != group]
-        later = (other for other in others if other.day >= last.day)
-        return any(_compare(last, one, cosine).other_value for one in later)
+    def __init__(self, said: Iterable[Said], likeness: Likeness) -> None:
+        self._likeness = likeness
+        self._looser = likeness.least._replace(cosine=likeness.least.cosine - LESS)
+        self._of_word = defaultdict[str, set[int]](set)
+        self.groups = list[list[Said]]()
+        self.over = set[int]()
+        for one in sorted(set(said)):
+            give_way()
+            self._add(one)
 
-    recurring: list[Recurrence] = []
-    for group in groups:
-        if len(group) > 1 and any(one.kind for one in group) and not is_over(group):
+    def _add(self, one: Said) -> None:
+        near = list(self._near(one.text))
+        if one.kept >= LIKELY:
+            self.over.update(number for number in near if self._is_replaced(number, one))
+        alike = {number: self._alike(number, one) for number in near if number not in self.over}
+        same = [number for number, share in alike.items() if share]
+        if one.forgets:
+            self.over.update(same)
+            return
+        if not same and one.kept < POSSIBLE:
+            return
+        best = max(same, key=alike.__getitem__, default=None)
+        if best is None:
+            best = len(self.groups)
+            self.groups.append([])
+        self.groups[best].append(one)
+        for word in content_words(one.text):
+            self._of_word[word].add(best)
+
+    def _near(self, text: str) -> Iterator[int]:
+        found = Counter(number for word in content_words(text) for number in self._of_word[word])
+        yield from (number for number, _ in found.most_common(MOST_NEAR) if number not in self.over)
+
+    def _is_replaced(self, number: int, one: Said) -> bool:
+        older = NoteText(best_of(self.groups[number]).text)
+        pair = Comparison(older, NoteText(one.text), self._likeness, self._looser)
+        return bool(pair.other_value) or (pair.has_one_subject and pair.is_newer_state)
+
+    def _alike(self, number: int, one: Said) -> float:
+        """Return the likeness to the group's nearest wording; 0 if none has the same subject."""
+        texts = list(dict.fromkeys(other.text for other in reversed(self.groups[number])))[:MOST_WORDINGS]
+        pairs = [Comparison(NoteText(text), NoteText(one.text), self._likeness, self._likeness.least) for text in texts]
+        return max((self._likeness(pair.older.text, one.text) for pair in pairs if pair.has_one_subject), default=0.0)
+
+    def recurring(self) -> Iterator[Recurrence]:
+        """Yield the groups that hold and are worth remembering, or said again and again."""
+        for number, group in enumerate(self.groups):
             days = sorted({one.day.isoformat() for one in group})
+            if number in self.over or (len(days) < MIN_DAYS and best_of(group).kept < LIKELY):
+                continue
+            kinds = Counter(one.kind for one in group if one.kind in SECTIONS).most_common(1)
             sources = dict.fromkeys(one.source for one in group)
-            kind = max(one.kind for one in group)
-            recurring.append(Recurrence(group[0].text, kind, tuple(days), tuple(sources)))
-    return recurring
+            kind = kinds[0][0] if kinds else "fact"
+            yield Recurrence(best_of(group).text, kind, tuple(days), tuple(sources))
 
 
-def _compare(older: Said, newer: Said, cosine: Cosine) -> Comparison:
-    first, second = NoteText(older.text, kind=older.kind), NoteText(newer.text, kind=newer.kind)
-    return Comparison(first, second, cosine, SAME_IN_REVIEW)
+def best_of(group: Sequence[Said]) -> Said:
+    """Return the latest of the statements that are likeliest worth remembering."""
+    return max(group, key=lambda one: (round(one.kept, 1), one.day))

@@ -22,16 +22,17 @@ pytestmark = pytest.mark.anyio
 
 PNPM = "We decided to use pnpm for the web shop, never npm."
 BERLIN = "I prefer answers in short bullet points."
+THURSDAY = "I always want the release on a Thursday."
 OLD, NEW = "We decided to keep the orders in MySQL.", "We moved the orders from MySQL to Postgres."
 
 
 def logs(world: World) -> World:
-    """Two statements that recur, one on two days alone, one that is replaced, and what is no statement."""
+    """Three statements that recur, one that is replaced, its replacement, and what isn't worth remembering."""
     for day in range(1, 11):
         said = ["Ran the tests, all green."]
         said += [PNPM] if day in {1, 4, 7, 9} else []
         said += [BERLIN] if day in {2, 3, 8} else []
-        said += ["I always want the release on a Thursday."] if day < 3 else []
+        said += [THURSDAY] if day < 3 else []
         said += [OLD] if day in {1, 2, 3} else []
         said += [NEW] if day == 5 else []
         body = "".join(f"## {9 + n}:00 Work {day}.{n} (session: s{day})\n\n{text}\n\n" for n, text in enumerate(said))
@@ -54,7 +55,7 @@ async def test_what_recurs_is_proposed_with_reasons_and_only_what_is_ticked_is_s
         before = snapshot(world)
         planned = await dream(engine, dry_run=True)
         assert snapshot(world) == before
-        assert [one["text"] for one in planned["proposed"]] == [PNPM, BERLIN]
+        assert [one["text"] for one in planned["proposed"]] == [PNPM, BERLIN, THURSDAY, NEW]
         await dream(engine)
         page = world.read("DREAMS.md").decode()
         assert f"## Decisions\n\n- [ ] {PNPM} ^dream-" in page
@@ -109,7 +110,7 @@ async def test_a_freely_edited_page_counts_as_it_stands(world: World) -> None:
         assert world.read("DREAMS.md").decode() == page
         assert BERLIN not in page
         statuses = [json.loads(file.read_bytes())["status"] for file in (world.root / "memory/.dreams").iterdir()]
-        assert sorted(statuses) == ["promoted", "rejected"]
+        assert sorted(statuses) == ["promoted", *["rejected"] * 3]
 
 
 async def test_a_second_machine_with_the_synced_vault_adds_nothing(world: World, tmp_path: Any) -> None:
@@ -191,7 +192,7 @@ async def test_auto_promote_is_for_the_sure_and_memory_with_conflict_markers_kee
         assert [text.startswith(PNPM) for text in done["promoted"]] == [True]
         after = world.read("MEMORY.md").decode()
         assert after.startswith(memory)
-        assert [one["text"] for one in done["proposed"]] == [BERLIN]
+        assert [one["text"] for one in done["proposed"]] == [BERLIN, THURSDAY, NEW]
         world.write("MEMORY.md", after.replace("- a", "- my own"))
         report = await engine.undo_run(done["run"])
         assert world.read("MEMORY.md").decode().startswith(memory.replace("- a", "- my own"))
@@ -201,7 +202,7 @@ async def test_auto_promote_is_for_the_sure_and_memory_with_conflict_markers_kee
 
 
 async def test_one_fact_a_thousand_times_its_negation_and_junk_are_told_apart(world: World) -> None:
-    """Four statements hold: nothing else is proposed, whatever else recurs."""
+    """Five statements hold: nothing else is proposed, whatever else recurs."""
     true = [PNPM, BERLIN, "We always squash commits before merging.", "The staging database listens on port 5433."]
     noise = ["Ran the tests, all green.", "Standup with Lena and Tom.", "Can you check the logs again?", "Coffee."]
     for day in range(1, 29):
@@ -212,7 +213,7 @@ async def test_one_fact_a_thousand_times_its_negation_and_junk_are_told_apart(wo
     world.write("MEMORY.md", "# Memory\n\n" + "\n".join(f"- Entry {n} of a long file" for n in range(5000)))
     async with world.engine() as engine:
         proposed = [one for one in (await dream(engine))["proposed"] if one["section"] != MOVE_OUT]
-        assert {one["text"] for one in proposed} - {"We never deploy on Fridays."} == set(true)
+        assert {one["text"] for one in proposed} - {"We never deploy on Fridays."} == {*true, NEW}
         page = world.read("DREAMS.md").decode()
         kept, _, over = page.partition(f"## {MOVE_OUT}")
         assert over.count("- [ ] Entry") == 20 and "MEMORY.md has 5002 lines, 4802 over its budget" in over
@@ -330,11 +331,12 @@ async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_
         await dream(engine)
         waiting = await engine.waiting("proposal")
         assert [(one["kind"], one["text"], one["score"]) for one in waiting] == [
-            ("MEMORY.md, Decisions", PNPM, 0.68), ("MEMORY.md, Preferences", BERLIN, 0.58),
+            ("MEMORY.md, Decisions", PNPM, 0.68), ("MEMORY.md, Decisions", NEW, 0.25),
+            ("MEMORY.md, Preferences", BERLIN, 0.58), ("MEMORY.md, Preferences", THURSDAY, 0.44),
         ]  # fmt: skip
         other = "pnpm only, never npm"
         await engine.review("accept", waiting[0]["id"], text=other)
-        await engine.review("drop", waiting[1]["id"])
+        await engine.review("drop", waiting[2]["id"])
         page = world.read("DREAMS.md").decode()
         assert f"- [x] {other} ^dream-" in page and f"- [-] {BERLIN}" in page
         assert not (world.root / "MEMORY.md").exists()
@@ -343,9 +345,9 @@ async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_
         assert f"- {other} (" in world.read("MEMORY.md").decode()
         assert BERLIN not in world.read("DREAMS.md").decode()
         with pytest.raises(NotFound):
-            await engine.review("drop", waiting[1]["id"])
+            await engine.review("drop", waiting[2]["id"])
         diary = world.read("DREAMS.md").decode().partition("## Diary\n\n")[2].splitlines()
-        assert diary[0].endswith("0 new proposals, 1 stored") and diary[1].endswith("2 new proposals, 0 stored")
+        assert diary[0].endswith("0 new proposals, 1 stored") and diary[1].endswith("4 new proposals, 0 stored")
 
 
 async def test_what_is_saved_while_it_dreams_stays_and_so_it_does_after_an_undo(world: World) -> None:

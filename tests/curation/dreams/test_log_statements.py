@@ -1,0 +1,159 @@
+"""Which lines of daily logs are proposed: once each, whatever their wording, and only as long as they hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+from urllib.request import url2pathname
+
+import pytest
+
+from tests.support.keyword_engine import KeywordEngine
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+DAILY = [
+    "User prefers dark mode.", "Decision: stick with REST for now, revisit in Q3.",
+    "Prefers concise explanations, not walls of text.", "Root cause: missing env var DATABASE_URL in staging.",
+    "User wants answers in English.", "I prefer light tea.", "Deploy target is Vercel.",
+]  # fmt: skip
+PARAPHRASES = {
+    "en": [
+        [
+            "User prefers dark mode in every tool.",
+            "User said again: dark mode everywhere, please.",
+            "The user likes his tools dark, dark mode on",
+        ],
+        [
+            "Root cause of the failed import: the CSV has Windows line endings",
+            "The import broke because of CRLF line endings in the CSV",
+            "Import failure again due to Windows line endings (CRLF) in the CSV",
+        ],
+        [
+            "Ran the tests, 41 passed",
+            "Fixed a typo in the footer",
+            "Merged PR 12",
+        ],
+    ],
+    "de": [
+        [
+            "Nutzer bevorzugt das dunkle Design.",
+            "Noch einmal: Nutzer möchte das dunkle Design",
+            "Der Nutzer mag es dunkel: dunkles Design überall",
+        ],
+        [
+            "Ursache des fehlgeschlagenen Imports: Windows-Zeilenenden in der CSV",
+            "Import scheiterte wegen CRLF-Zeilenenden in der CSV-Datei",
+            "Wieder Importfehler durch Windows-Zeilenenden (CRLF) in der CSV",
+        ],
+        [
+            "Tests gelaufen",
+            "Tippfehler korrigiert",
+            "PR 12 gemergt",
+        ],
+    ],
+    "fr": [
+        [
+            "L'utilisateur préfère le thème sombre.",
+            "Encore une fois : thème sombre partout",
+            "Thème sombre demandé dans tous les outils",
+        ],
+        [
+            "Cause de l'échec de l'import : fins de ligne Windows dans le CSV",
+            "L'import a échoué à cause des fins de ligne CRLF du CSV",
+            "Échec d'import encore dû aux fins de ligne Windows (CRLF) du CSV",
+        ],
+        [
+            "Faute de frappe corrigée",
+            "PR 12 fusionnée",
+            "Regardé les logs",
+        ],
+    ],
+    "es": [
+        [
+            "El usuario prefiere el tema oscuro.",
+            "Otra vez: tema oscuro en todas partes",
+            "Al usuario le gusta el tema oscuro",
+        ],
+        [
+            "Causa del fallo de importación: finales de línea de Windows en el CSV",
+            "La importación falló por los finales de línea CRLF del CSV",
+            "Otra vez fallo de importación por finales de línea de Windows (CRLF) en el CSV",
+        ],
+        [
+            "Errata corregida",
+            "PR 12 fusionado",
+            "Miré los logs",
+        ],
+    ],
+}
+
+
+@pytest.fixture
+def modelled(tmp_path: Path, model_cache: Path) -> World:
+    return World(tmp_path / "vault", tmp_path / "state", model_cache, "auto")
+
+
+def write_logs(world: World, days: Mapping[int, Sequence[str]]) -> None:
+    for day, lines in days.items():
+        world.write(f"memory/2026-11-{day:02}.md", "# Log\n\n" + "".join(f"- {line}\n" for line in lines))
+
+
+async def proposed(engine: KeywordEngine, **arguments: Any) -> dict[str, int]:
+    """Return the proposals, each with the number of its days."""
+    done = await engine.perform("dream", arguments)
+    return {one["text"]: len(one["days"]) for one in done["proposed"]}
+
+
+async def test_each_statement_is_proposed_once_with_all_its_days(modelled: World) -> None:
+    write_logs(modelled, dict.fromkeys(range(1, 6), DAILY))
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == dict.fromkeys(DAILY, 5)
+        page = modelled.read("DREAMS.md").decode()
+        assert "5 days of logs with 35 lines (5 files new or changed)" in page
+        assert await proposed(engine) == {}
+        write_logs(modelled, {6: ["Deploy target is now Fly.io."]})
+        await engine.sweep()
+        assert "(1 file new or changed)" in (await engine.perform("dream", {}))["seen"]
+        page = modelled.read("DREAMS.md").decode()
+        assert "Deploy target is now Fly.io." in page
+        assert "Vercel" not in page, "a proposal that waits is withdrawn when its value changes"
+
+
+@pytest.mark.parametrize("language", PARAPHRASES)
+async def test_nine_days_of_paraphrases_give_a_proposal_for_each_fact(modelled: World, language: str) -> None:
+    lines = PARAPHRASES[language]
+    write_logs(modelled, {day: [wordings[day % 3] for wordings in lines] for day in range(1, 10)})
+    async with modelled.engine() as engine:
+        found = await proposed(engine)
+        assert [*found.values()] == [9, 9]
+        assert all(any(text in wordings for text in found) for wordings in lines[:2])
+
+
+async def test_what_was_replaced_or_forgotten_is_not_proposed(modelled: World) -> None:
+    write_logs(
+        modelled,
+        {
+            1: ["Logs are kept for 30 days", "Mrs Adler keeps the alarm code", "Ben owns the billing service"],
+            2: ["Retention of logs raised to 90 days", "ran tests", "The deploy day is Tuesday"],
+            3: ["User asked me to forget who keeps the alarm code. Deleted.", "maybe a new logo some day"],
+        },
+    )
+    async with modelled.engine() as engine:
+        await engine.forget((await engine.append("Ben owns the billing service.", kind="fact")).id)
+        await engine.append("The deploy day is Thursday.", title="The deploy day is Thursday", kind="decision")
+        assert await proposed(engine) == {"Retention of logs raised to 90 days": 1}
+
+
+async def test_links_of_a_backfill_lead_to_the_old_logs(world: World, tmp_path: Path) -> None:
+    old = tmp_path / "old logs"
+    old.mkdir()
+    (old / "2025-05-01.md").write_text("# Log\n\n- We decided to use pnpm for the web shop, never npm.\n")
+    async with world.engine() as engine:
+        assert len(await proposed(engine, backfill=str(old))) == 1
+    (link,) = re.findall(r"\]\((file:[^)]*)\)", world.read("DREAMS.md").decode())
+    assert Path(url2pathname(urlparse(link).path)) == old / "2025-05-01.md"
