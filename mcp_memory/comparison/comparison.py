@@ -43,7 +43,8 @@ LEAST_WORDS = 3
 
 _NAMING = content_words("call called name named heißt heißen genannt appelle appelé llama llaman")
 """Verbs that only link a name with its bearer."""
-_STATED = MEASURED | {"date", "month", "identifier", "name"}
+_NAMES = frozenset(("identifier", "name"))
+_STATED = _NAMES | MEASURED | {"date", "month"}
 """The types of values that a newer statement may replace."""
 _CONTRARY = [*OPPOSITES, *map(frozenset, SWITCHES)]
 
@@ -85,6 +86,7 @@ class Comparison:
         olds, news = parse_statement(self.older.text, ""), parse_statement(self.newer.text, "")
         known = {token.key: token.type for old in olds for token in old.tokens}
         types = _STATED & {*known.values()}
+        types = types | _NAMES if types & _NAMES else types
         for new in news:
             signs = new.signs - {"again", *(sign for old in olds for sign in old.signs)}
             has_new_value = any(token.type in types and token.key not in known for token in new.tokens)

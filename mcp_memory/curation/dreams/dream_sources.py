@@ -71,7 +71,7 @@ class DreamSources:
         return sorted(found, key=lambda one: (-one.score, one.id)), seen
 
     def is_over(self, facts: Facts) -> bool:
-        """Return whether what a proposal says was replaced or forgotten, or its note superseded, contested or expired."""
+        """Return whether a proposal was replaced or forgotten, or its note is superseded, contested or expired."""
         note = facts.get("note")
         is_gone = bool(note) and not any(map(self._applies, self._index.note_by_id(note)))
         return is_gone or facts.get("text") in self._over

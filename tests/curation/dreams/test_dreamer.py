@@ -332,11 +332,12 @@ async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_
         waiting = await engine.waiting("proposal")
         assert [(one["kind"], one["text"], one["score"]) for one in waiting] == [
             ("MEMORY.md, Decisions", PNPM, 0.68), ("MEMORY.md, Decisions", NEW, 0.25),
-            ("MEMORY.md, Preferences", BERLIN, 0.58), ("MEMORY.md, Preferences", THURSDAY, 0.44),
+            ("MEMORY.md, Preferences", BERLIN, 0.58), ("MEMORY.md, Project context", THURSDAY, 0.44),
         ]  # fmt: skip
         other = "pnpm only, never npm"
         await engine.review("accept", waiting[0]["id"], text=other)
-        await engine.review("drop", waiting[2]["id"])
+        for one in waiting[1:]:
+            await engine.review("drop", one["id"])
         page = world.read("DREAMS.md").decode()
         assert f"- [x] {other} ^dream-" in page and f"- [-] {BERLIN}" in page
         assert not (world.root / "MEMORY.md").exists()
