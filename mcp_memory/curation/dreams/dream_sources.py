@@ -13,12 +13,12 @@ from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.core.core import Core
 from mcp_memory.curation.dreams.dream_files import Facts
 from mcp_memory.curation.dreams.likeness import Likeness, Vector
+from mcp_memory.curation.dreams.log_lines import LIKELY, judge
 from mcp_memory.curation.dreams.recurrence import MIN_DAYS, MOST_CHARS, Groups, Recurrence, Said, find_lines
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import Filters, NoteRecord, NoteState, is_channel
 from mcp_memory.runtime.health import give_way
 from mcp_memory.statements.classifier import SentenceModel
-from mcp_memory.statements.log_lines import LIKELY, judge
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.language.terms import content_words

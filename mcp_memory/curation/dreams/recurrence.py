@@ -8,8 +8,8 @@ from typing import NamedTuple
 from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.curation.dreams.likeness import Likeness
+from mcp_memory.curation.dreams.log_lines import LIKELY, LogLine, lines_in
 from mcp_memory.runtime.health import give_way
-from mcp_memory.statements.log_lines import LIKELY, LogLine, lines_in
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.pluralize import counted
