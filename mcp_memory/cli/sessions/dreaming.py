@@ -18,8 +18,8 @@ from mcp_memory.text.pluralize import counted
 @flag("--stage-short-term", "stage", help="With --backfill: only keep what recurs as evidence.")
 @command_options
 def dream(cli: CommandContext, dry_run: bool, backfill: str | None, stage: bool) -> None:
-    """Move the lines you ticked in DREAMS.md to MEMORY.md, then propose statements that recur in daily logs and notes
-    that are often used.
+    """Move the lines you ticked in DREAMS.md to MEMORY.md, then propose what daily logs say that is worth remembering,
+    and notes that are often used.
 
     Tick a box in any editor, change the words as you like, and dream again. Lines that you delete aren't proposed
     again. It also runs every night; [dreams] sets the thresholds. `mcp-memory undo RUN` undoes a run.

@@ -72,7 +72,7 @@ def _lines(entry: CuratedEntry) -> int:
 
 NEW_PAGE = """# Dreams
 
-What recurs in your logs and notes, proposed for MEMORY.md. Tick a box, as in [x], and change the words as you like: the
+What your logs and notes say, proposed for MEMORY.md. Tick a box, as in [x], and change the words as you like: the
 next `mcp-memory dream` stores what is ticked. What you delete, or mark [-], isn't proposed again.
 """
 MOST_SOURCES, MOST_TOLD = 5, 30
