@@ -111,13 +111,16 @@ class DreamSources:
                 if key not in self._read:
                     with suppress(McpMemoryError):  # the note was just moved or removed
                         file = self._vault.read(note.path)
-                        text = _without(file.body, private_entries(file, self._private))
-                        self._read[key] = list(self._judged(day, note.path, text, file.forgotten_entries))
+                        private = private_entries(file, self._private)
+                        said = self._judged(day, note.path, file.body, private, file.forgotten_entries)
+                        self._read[key] = list(said)
                 yield from self._read.get(key, ())
 
-    def _judged(self, day: date, source: str, text: str, forgotten: Collection[str] = ()) -> Iterator[Said]:
+    def _judged(
+        self, day: date, source: str, text: str, private: Collection[str], forgotten: Collection[str] = ()
+    ) -> Iterator[Said]:
         model = SentenceModel(embedder) if (embedder := self._model.at_hand) else None
-        for one in find_lines(text, forgotten, partial(judge, model=model)):
+        for one in find_lines(text, private, forgotten, partial(judge, model=model)):
             yield Said(day, source, one.text, one.kind, one.kept, one.forgets)
 
     def _forgotten(self) -> Iterator[Said]:
@@ -169,17 +172,9 @@ class DreamSources:
                 text = old.read_text("utf-8", "replace")
                 marks = privacy.marks(path, text, frontmatter.parse(text), is_curated=False)
                 if "private" not in marks:
-                    text = _without(text, marks.get("private_entries", ()))
-                    yield from self._judged(day, old.resolve().as_uri(), text)
+                    yield from self._judged(day, old.resolve().as_uri(), text, marks.get("private_entries", ()))
         if is_empty:
             raise InvalidInput(f"{folder} has no daily logs", hint="they are named like 2026-11-21.md")
-
-
-def _without(text: str, entries: Collection[str]) -> str:
-    """Return a log without these entries."""
-    for one in reversed(logs.entries(text)):
-        text = text[: one.start] + text[one.end :] if one.hash in entries else text
-    return text
 
 
 def _staged(facts: Facts) -> Iterator[Said]:

@@ -99,17 +99,21 @@ class Recurrence(NamedTuple):
 
 
 def find_lines(
-    text: str, forgotten: Collection[str], judge: Callable[[Sequence[str]], Iterable[LogLine]]
+    text: str,
+    private: Collection[str],
+    forgotten: Collection[str],
+    judge: Callable[[Sequence[str]], Iterable[LogLine]],
 ) -> Iterator[LogLine]:
-    """Yield the lines of a log's entries, or of a whole text, that are worth remembering, evidence, or ask to forget
-    something. `forgotten` entries ask for that, too."""
-    parts = [(text[one.start : one.end], one.hash in forgotten) for one in logs.entries(text)] or [(text, False)]
-    for part, is_forgotten in parts:
+    """Yield the lines of a log's entries, or of a whole text, without `private` entries. `forgotten` entries ask to
+    forget what they say."""
+    entries = logs.entries(text)
+    parts = [(text[one.start : one.end], one.hash) for one in entries if one.hash not in private]
+    for part, entry in parts if entries else [(text, "")]:
         heading, _, body = part.partition("\n")
-        title = logs.title_and_labels([heading.removeprefix("## ")])[0] if logs.starts_entry(heading) else heading
+        title = logs.title_and_labels([heading.removeprefix("## ")])[0] if entry else heading
         lines = [line for line in lines_in(f"{title}\n\n{body}") if len(line) <= MOST_CHARS and line[-1] != "?"]
         for one in judge(lines):
-            yield one._replace(forgets=True) if is_forgotten else one
+            yield one._replace(forgets=True) if entry in forgotten else one
 
 
 class Groups:
