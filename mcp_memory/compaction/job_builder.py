@@ -159,7 +159,7 @@ class JobBuilder:
         """Rewrite the page of a topic that changed; return None for a page that we never wrote. Your edits of the page
         stay."""
         before = self._vault.read(topic.page_path) if topic.page else None
-        if before and not self._vault.filing.parts_made(before.record.id):
+        if before and not self._vault.ledger.parts(before.record.id):
             return None
         page = self._pages.rewrite(topic, topic.children)
         about = f"{topic.name}: page {'rewritten' if before else 'written'}"
@@ -248,7 +248,7 @@ class Housekeeper:
 
 def is_removable(page: NoteFile, vault: Vault) -> bool:
     """Return whether we made a page and you changed at most its title."""
-    made = vault.filing.parts_made(page.record.id)
+    made = vault.ledger.parts(page.record.id)
     return bool(made) and not own_text(page.text, made)
 
 

@@ -195,7 +195,7 @@ class PageWriter:
         """Keep a person's text on the page, and the list of related topics."""
         if before is None:
             return WriteStep(path, written, parts=parts_of(written))
-        if not (made := self._vault.filing.parts_made(before.record.id)):
+        if not (made := self._vault.ledger.parts(before.record.id)):
             raise Refused(f"{path} is your own: remove it to have one made")
         related = related_section(before.text)
         parts = {**parts_of(written), RELATED_PART: made[-1].get(RELATED_PART, [])}

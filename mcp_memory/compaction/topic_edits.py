@@ -194,7 +194,7 @@ class TopicEditor:
         return page
 
     def _made(self, page: NoteFile) -> Sequence[Mapping[str, Sequence[str]]]:
-        return self.vault.filing.parts_made(page.record.id)
+        return self.vault.ledger.parts(page.record.id)
 
 
 def checked_title(name: str) -> str:

@@ -201,7 +201,7 @@ def nearest_topics(at: int, folders: Sequence[str], directions: NDArray[np.float
 
 def _is_list_ours(page: NoteFile, section: str, vault: Vault) -> bool:
     """Return whether you neither changed nor removed a page's list of related topics."""
-    made = vault.filing.parts_made(page.record.id)
+    made = vault.ledger.parts(page.record.id)
     return bool(made) and (not own_text(section, made) if section else not made[-1].get(RELATED_PART))
 
 
@@ -218,7 +218,7 @@ def _with_new_lists(
             related = render_related(topic.page_path, near)
             assert topic.page
             parts = {
-                **vault.filing.parts_made(topic.page.id)[-1],
+                **vault.ledger.parts(topic.page.id)[-1],
                 RELATED_PART: parts_of(related).get(RELATED_PART, []),
             }
             yield WriteStep(topic.page_path, with_related_section(text, related), text, parts)

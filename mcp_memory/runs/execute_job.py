@@ -115,7 +115,7 @@ def _write(path: NotePath, text: str, before: str | None, vault: Vault, parts: P
 
 def _parts_before(step: WriteStep, vault: Vault) -> Parts | None:
     """Return the parts of the page that we had made before the step."""
-    made = vault.filing.parts_made(NoteId(str(frontmatter.parse(step.text).meta.get("id"))))
+    made = vault.ledger.parts(NoteId(str(frontmatter.parse(step.text).meta.get("id"))))
     while made and step.parts in made:
         del made[-1 - made[::-1].index(step.parts) :]
     return made[-1] if made else None

@@ -272,8 +272,8 @@ def require_vectors_of(index: Index, embedder: Embedder) -> None:
 class QueryVectors:
     """A cache of the vectors of the latest questions, by model and text. Thread-safe."""
 
-    def __init__(self, kept: int = 256) -> None:
-        self._latest: LruCache[tuple[str, bytes], Vectors] = LruCache(kept)
+    def __init__(self) -> None:
+        self._latest: LruCache[tuple[str, bytes], Vectors] = LruCache(256)
 
     def embed(self, embedder: Embedder, text: str, names: Sequence[str]) -> Vectors:
         """Return the question's vector, shape (dimension,). With `names` of speakers, it is the mean of the vectors

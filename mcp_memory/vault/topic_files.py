@@ -141,10 +141,6 @@ class TopicFiles:
                 self.record(page_id, path, content, PAGE_KIND, None, parts=made[-2])
             raise
 
-    def parts_made(self, page_id: NoteId) -> list[Parts]:
-        """Return the parts of a topic's page in the versions that we made, the latest last."""
-        return self._ledger.parts(page_id)
-
     def refresh_page(self, path: NotePath, data: bytes) -> NoteFile | None:
         """Write a page that only we write, unless you have changed, forgotten, archived or removed it, or it has these
         bytes already. Return it if it was written. Raises StorageFailed."""

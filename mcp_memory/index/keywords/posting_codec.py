@@ -77,11 +77,11 @@ def encode(
 
 
 class CodecCache:
-    """A cache of the counted texts of the `kept` latest long notes, since most of a log stays the same when an entry is
+    """A cache of the counted texts of the latest two long notes, since most of a log stays the same when an entry is
     added. Thread-safe."""
 
-    def __init__(self, kept: int = 2) -> None:
-        self._latest: LruCache[str, dict[str, WordCounts]] = LruCache(kept)
+    def __init__(self) -> None:
+        self._latest: LruCache[str, dict[str, WordCounts]] = LruCache(2)
 
     def encode(self, path: str, chunks: Sequence[tuple[int, str]], places: Mapping[int, str]) -> bytes:
         """Encode a note's words as the function `encode` does, with the cache."""
