@@ -103,17 +103,17 @@ def _table(file: Path) -> dict[str, Any]:
 class ClaudeCode(Client):
     """Claude Code, configured in `~/.claude.json` or `.mcp.json`, and in its settings files."""
 
-    name: ClassVar = "claude-code"
-    title: ClassVar = "Claude Code"
-    program: ClassVar = "claude"
-    project_file: ClassVar = ".mcp.json"
-    runs: ClassVar = "headers"
-    locks: ClassVar = True
-    rules: ClassVar = "CLAUDE.md"
-    project_rules: ClassVar = "CLAUDE.md"
-    tolerates: ClassVar = ""
-    own_memory: ClassVar = "autoMemoryEnabled"
-    has_own_memory: ClassVar = True
+    name = "claude-code"
+    title = "Claude Code"
+    program = "claude"
+    project_file = ".mcp.json"
+    runs = "headers"
+    locks = True
+    rules = "CLAUDE.md"
+    project_rules = "CLAUDE.md"
+    tolerates = ""
+    own_memory = "autoMemoryEnabled"
+    has_own_memory = True
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),

@@ -17,19 +17,19 @@ from mcp_memory.text.parsed_values import value_at
 class Codex(Client):
     """Codex, configured in `config.toml` and `hooks.json` in `~/.codex` or `.codex`."""
 
-    name: ClassVar = "codex"
-    title: ClassVar = "Codex"
-    program: ClassVar = "codex"
-    home: ClassVar = ".codex"
-    file: ClassVar = "config.toml"
-    project_file: ClassVar = ".codex/config.toml"
-    syntax: ClassVar = toml
-    path: ClassVar = ("mcp_servers",)
-    runs: ClassVar = "headers"
-    rules: ClassVar = "AGENTS.md"
-    hooks_switch: ClassVar = ("features", "hooks")
-    own_memory: ClassVar = "features.memories"
-    tolerates: ClassVar = ""
+    name = "codex"
+    title = "Codex"
+    program = "codex"
+    home = ".codex"
+    file = "config.toml"
+    project_file = ".codex/config.toml"
+    syntax = toml
+    path = ("mcp_servers",)
+    runs = "headers"
+    rules = "AGENTS.md"
+    hooks_switch = ("features", "hooks")
+    own_memory = "features.memories"
+    tolerates = ""
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),

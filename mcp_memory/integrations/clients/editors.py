@@ -10,12 +10,12 @@ class Cursor(Client):
     """Cursor, without a list of tools that need no approval: our list would replace the list in its settings, which
     also contain the instructions for all projects."""
 
-    name: ClassVar = "cursor"
-    title: ClassVar = "Cursor"
-    program: ClassVar = "cursor"
-    home: ClassVar = ".cursor"
-    file: ClassVar = "mcp.json"
-    project_file: ClassVar = ".cursor/mcp.json"
+    name = "cursor"
+    title = "Cursor"
+    program = "cursor"
+    home = ".cursor"
+    file = "mcp.json"
+    project_file = ".cursor/mcp.json"
     more: ClassVar = {"type": "stdio"}
 
 
@@ -23,15 +23,15 @@ class VsCode(Client):
     """VS Code, with the `mcp.json` of the default profile. It asks for permission in its dialogs, and doesn't record
     the answer in its settings."""
 
-    name: ClassVar = "vscode"
-    title: ClassVar = "VS Code"
-    program: ClassVar = "code"
-    file: ClassVar = "mcp.json"
-    project_file: ClassVar = ".vscode/mcp.json"
-    path: ClassVar = ("servers",)
+    name = "vscode"
+    title = "VS Code"
+    program = "code"
+    file = "mcp.json"
+    project_file = ".vscode/mcp.json"
+    path = ("servers",)
     more: ClassVar = {"type": "stdio"}
-    rules: ClassVar = "prompts/mcp-memory.instructions.md"
-    rules_head: ClassVar = '---\napplyTo: "**"\n---\n'
+    rules = "prompts/mcp-memory.instructions.md"
+    rules_head = '---\napplyTo: "**"\n---\n'
 
     def folder(self, where: ClientPaths) -> Path:
         if where.is_mac:

@@ -14,9 +14,9 @@ class GeminiCli(Client):
     """Gemini CLI. Its hooks have Claude Code's form under other names, with timeouts in milliseconds. Where it can't
     ask, a server without trust has no tools."""
 
-    name: ClassVar = "gemini"
-    title: ClassVar = "Gemini CLI"
-    program: ClassVar = "gemini"
+    name = "gemini"
+    title = "Gemini CLI"
+    program = "gemini"
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "BeforeAgent": HookEvent("prompt"),
@@ -27,20 +27,20 @@ class GeminiCli(Client):
         "AfterAgent": HookEvent("stop"),
         "SessionEnd": HookEvent("session-end"),
     }
-    hook_timeout: ClassVar = 1000 * HOOK_TIMEOUT_S
-    remarks: ClassVar = (
+    hook_timeout = 1000 * HOOK_TIMEOUT_S
+    remarks = (
         'Gemini CLI may call the memory tools without asking: "trust" in its entry, which you may change',
         "Gemini CLI starts servers and hooks only in folders that you trust; it asks you in a terminal",
     )
-    hooks_switch: ClassVar = ("hooksConfig", "enabled")
-    own_memory: ClassVar = "experimental.autoMemory"
-    tolerates: ClassVar = "comments"
-    home: ClassVar = ".gemini"
-    file: ClassVar = "settings.json"
-    project_file: ClassVar = ".gemini/settings.json"
+    hooks_switch = ("hooksConfig", "enabled")
+    own_memory = "experimental.autoMemory"
+    tolerates = "comments"
+    home = ".gemini"
+    file = "settings.json"
+    project_file = ".gemini/settings.json"
     more: ClassVar = {"trust": True}
-    rules: ClassVar = "GEMINI.md"
-    project_rules: ClassVar = "GEMINI.md"
+    rules = "GEMINI.md"
+    project_rules = "GEMINI.md"
 
     def folder(self, where: ClientPaths) -> Path:
         return where.folder("GEMINI_CLI_HOME", "") / self.home

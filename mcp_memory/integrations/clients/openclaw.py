@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, jsonc
@@ -117,11 +117,11 @@ class OpenClawPlugin:
 class OpenClaw(Client):
     """OpenClaw, configured in `openclaw.json` in `~/.openclaw`, or in a profile's folder."""
 
-    name: ClassVar = "openclaw"
-    title: ClassVar = "OpenClaw"
-    program: ClassVar = "openclaw"
-    scopes: ClassVar = ("user",)
-    remarks: ClassVar = (
+    name = "openclaw"
+    title = "OpenClaw"
+    program = "openclaw"
+    scopes = ("user",)
+    remarks = (
         "a running gateway reads this when it starts: openclaw gateway restart",
         "OpenClaw's own memory (memory-core, with its dreaming and standing intents) is off until you uninstall; its "
         "files in the workspace stay, and agents go on reading them",

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from mcp_memory.integrations import commands, jsonc
 from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
@@ -51,13 +51,13 @@ class OpenCodePlugin:
 class OpenCode(Client):
     """opencode, which lets an agent call MCP tools without asking, unless you configured otherwise."""
 
-    name: ClassVar = "opencode"
-    title: ClassVar = "opencode"
-    program: ClassVar = "opencode"
-    path: ClassVar = ("mcp",)
-    file: ClassVar = "opencode.json"
-    project_file: ClassVar = "opencode.json"
-    rules: ClassVar = "AGENTS.md"
+    name = "opencode"
+    title = "opencode"
+    program = "opencode"
+    path = ("mcp",)
+    file = "opencode.json"
+    project_file = "opencode.json"
+    rules = "AGENTS.md"
 
     def folder(self, where: ClientPaths) -> Path:
         return where.folder("XDG_CONFIG_HOME", ".config") / "opencode"
