@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
@@ -88,6 +88,12 @@ def table(rows: Sequence[Sequence[str]], flexible: int) -> list[str]:
         return "  ".join(shown).rstrip()
 
     return list(map(line, cells))
+
+
+def facts(rows: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each named value, with aligned values and without empty ones."""
+    width = max(len(name) for name, value in rows.items() if value)
+    yield from (f"  {name:<{width}}  {value}" for name, value in rows.items() if value)
 
 
 def _cells(row: Sequence[str]) -> list[str]:
@@ -202,22 +208,20 @@ def fail(message: str, hint: str | None) -> None:
 @contextmanager
 def progress_bar(description: str, total: int | None = None) -> Generator[Callable[..., None] | None]:
     """Show a bar on standard error that disappears with the block. Yield a function that updates it (`completed`,
-    `total`, `description`), or None if standard error isn't a terminal, or is a dumb terminal. Without a total, the bar
-    shows no numbers."""
+    `total`, `description`), or None if standard error isn't a terminal, or is a dumb terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    numbers = TextColumn("{task.fields[numbers]}")
-    columns = (TextColumn("{task.description}"), BarColumn(20), numbers, TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(description, total=total, numbers="")
+        task = bars.add_task(description, total=total)
 
         def update(completed: int, **changes: Any) -> None:
-            known = bars.tasks[0].total = changes.pop("total", bars.tasks[0].total)  # `Progress.update` keeps a total
-            bars.update(task, completed=completed, numbers=f"{completed:,} of {known:,}" if known else "", **changes)
+            bars.tasks[0].total = changes.pop("total", total)  # `Progress.update` can't unset a total
+            bars.update(task, completed=completed, **changes)
 
         yield update
 

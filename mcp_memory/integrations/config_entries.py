@@ -80,7 +80,7 @@ class HookEntries:
         return text
 
     def is_in(self, text: str) -> bool:
-        return any(self._ours(text, event) for event in table_at(jsonc.value_of(text), "hooks"))
+        return bool(self.places(text))
 
     def missing(self, text: str) -> list[str]:
         """Return the events without a command of ours."""

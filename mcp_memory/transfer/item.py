@@ -100,7 +100,7 @@ def seal_note(item: ImportItem, source: ImportSource, note_id: NoteId, origin: s
         text = frontmatter.patch("", _changes(item, source, note_id, origin, {})) + item.text
     data = text.encode("utf-8")
     before, opened, after = data.partition(f"{SEAL_KEY}: {_opened(item)}".encode())
-    return before + opened[: -len(SEAL_BLANK)] + hashlib.sha256(data).hexdigest()[:16].encode() + after
+    return before + opened[: -len(SEAL_BLANK)] + digest_of(data).encode() + after
 
 
 def _changes(

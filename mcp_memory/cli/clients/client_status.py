@@ -13,7 +13,7 @@ from mcp_memory.cli.clients.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WI
 from mcp_memory.cli.clients.installing import find_client_paths, targets_of
 from mcp_memory.cli.clients.reachability import Obstacle, find_obstacle, greet
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import Heading
+from mcp_memory.cli.console import Heading, facts
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.hooks import hook_log
@@ -62,18 +62,19 @@ class ClientStatus:
 def _lines(status: ClientStatus) -> Iterator[str]:
     wired = [f"{_WAYS[way.how]} ({way.scope}: {way.file})" for way in status.wired]
     reached = ["yes" if way.reachable is None else f"no: {way.reachable}" for way in status.wired]
-    rows = {
-        "found": status.found or "no",
-        "wired": ", ".join(wired) or "no",
-        "reachable": ", ".join(reached) or "not connected",
-        "hooks": ", ".join(f"{event} {state}" for event, state in status.hooks.items()) or "none",
-        "tools": ", ".join(f"{name} {permission}" for name, permission in status.tools.items()),
-        "own memory": status.own_memory or "",
-        "last hook": status.last_hook or "none yet",
-        "last call": status.last_call or "none since the daemon started",
-    }
     yield Heading(TITLES[status.client])
-    yield from (f"  {name:<10}  {value}" for name, value in rows.items() if value)
+    yield from facts(
+        {
+            "found": status.found or "no",
+            "wired": ", ".join(wired) or "no",
+            "reachable": ", ".join(reached) or "not connected",
+            "hooks": ", ".join(f"{event} {state}" for event, state in status.hooks.items()) or "none",
+            "tools": ", ".join(f"{name} {permission}" for name, permission in status.tools.items()),
+            "own memory": status.own_memory or "",
+            "last hook": status.last_hook or "none yet",
+            "last call": status.last_call or "none since the daemon started",
+        }
+    )
     yield from (f"  → {line}" for line in status.todo)
 
 

@@ -14,7 +14,7 @@ import click
 from mcp_memory.cli.clients.connection_entries import command_path
 from mcp_memory.cli.clients.reachability import find_proxy
 from mcp_memory.cli.command_context import CommandContext
-from mcp_memory.cli.console import confirm, is_styled, print_status, say, say_all, short_path
+from mcp_memory.cli.console import is_styled, print_status, say, say_all, short_path
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.clients import CLIENTS, ClientPaths, Scope
@@ -41,12 +41,9 @@ def apply_plan(cli: CommandContext, plan: InstallPlan, *, dry_run: bool, yes: bo
     if not dry_run:  # a dry run may also show changes that would be refused
         for change in plan.changes:
             config_files.check(change)
-    if not (yes or dry_run):
-        cli.refuse_questions("pass --yes, or --dry-run")
     if not cli.as_json:
         show_diff(plan)
-        if plan.changes and not (yes or dry_run):
-            confirm("change these files?", abort=True)
+    cli.agree("change these files?", (), yes=yes or not plan.changes, dry_run=dry_run)
     cli.show(*make_changes(plan, dry_run=dry_run, done=done))
 
 

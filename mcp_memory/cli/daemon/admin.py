@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import click
 
+from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, flag, located
 from mcp_memory.cli.console import Facts, Remark, local_minute, say, table
 from mcp_memory.daemon import settings_in_force
@@ -18,9 +19,7 @@ from mcp_memory.text.pluralize import counted
 @click.command()
 @click.argument("action", type=click.Choice(["list", "run", "log", "pause", "resume"]), default="list")
 @click.argument("name", required=False)
-@click.option(
-    "--limit", "-n", type=click.IntRange(1, 1000), default=20, metavar="N", help="With log: at most this many runs."
-)
+@note_options.limit(20, 1000, "With log: at most this many runs.")
 @command_options
 def jobs(cli: CommandContext, action: str, name: str | None, limit: int) -> None:
     """List the daemon's background jobs: each job's purpose, its last run and result, and its next run.

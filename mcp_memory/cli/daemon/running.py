@@ -9,7 +9,7 @@ import click
 from mcp_memory import __version__
 from mcp_memory.cli.clients.connection_entries import typed_command
 from mcp_memory.cli.command_context import CommandContext, command_options, located, port, uds
-from mcp_memory.cli.console import Facts, Remark, local_minute, print_status, progress_bar, say, short_path
+from mcp_memory.cli.console import Facts, Remark, facts, local_minute, print_status, progress_bar, say, short_path
 from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import HeldLock
@@ -63,8 +63,9 @@ def restart(cli: CommandContext) -> None:
     mcp-memory restart"""
     address, is_again = restart_daemon(cli.settings)
     status: Facts = start_daemon(cli.settings)[2] if cli.as_json else {}
-    facts = {"restarted": is_again, **_facts(address, status)}
-    cli.show(facts, [f"{'restarted' if is_again else 'started'}: pid {address.pid} at {address.place}"])
+    verb = "restarted" if is_again else "started"
+    lines = [f"{verb}: pid {address.pid} at {address.place}"]
+    cli.show({"restarted": is_again, **_facts(address, status)}, lines)
 
 
 def restart_daemon(settings: Settings) -> tuple[Address, bool]:
@@ -97,10 +98,10 @@ def status(cli: CommandContext) -> None:
         connection = None
     if connection is None:
         raise launch.explain_absence(settings, start_command=typed_command(settings))
-    address, facts = connection.address, connection.call("status", {}, deadline_s=30)
-    facts["review"] = connection.call("waiting", {}, deadline_s=30).get("open", 0)
+    address, found = connection.address, connection.call("status", {}, deadline_s=30)
+    found["review"] = connection.call("waiting", {}, deadline_s=30).get("open", 0)
     changes = [] if cli.configuration_error else find_changes(settings)
-    lines = [*_describe(address, facts)]
+    lines = [*_describe(address, found)]
     if changes:
         lines.append(Remark(f"changed since it started, so not in effect yet: {describe_changes(changes)}"))
         lines.append(Remark(f"  → {RESTART}"))
@@ -110,7 +111,7 @@ def status(cli: CommandContext) -> None:
         lines.append(Remark(f"the daemon has version {address.version}, this program {__version__}"))
         lines.append(Remark(f"  → {remedy}"))
     waiting = [change._asdict() for change in changes]
-    cli.show({**_facts(address, facts), "not_in_force": waiting}, lines)
+    cli.show({**_facts(address, found), "not_in_force": waiting}, lines)
 
 
 @click.command()
@@ -181,28 +182,28 @@ def _describe(address: Address, status: Facts) -> Iterator[str]:
     swept_s, took_s, git = status["last_sweep_s"], status["sweep_took_s"], status.get("git")
     reader = status.get("reader")
     clients = [f"{client} ({local_minute(when)})" for client, when in status["clients"].items()]
-    rows = {
-        "address": address.place,
-        "vault": status["vault"],
-        "model": status["model"] or f"keywords only ({status['model_state']})",
-        "indexed": f"{counted(status['notes'], 'note')}, {counted(status['chunks'], 'passage')}, "
-        f"{status['pending']:,} without vectors yet",
-        "watching": f"{status['watching']}"
-        + (f" (the last {swept_s:.0f} s ago, in {took_s:.2f} s)" if swept_s is not None else ""),
-        "topics": _compaction(status["compaction"]) if "compaction" in status else "",
-        "next job": _next_job(status["next_job"]),
-        "memory": status["memory"] or "",
-        "sessions": _capture(status["capture"]),
-        "reader": _reader(reader) if reader else "",
-        "process": f"pid {address.pid}, version {address.version}",
-        "clients": ", ".join(clients),
-        "doing": _count_done(status) if status["phase"] != "idle" else "",
-        "git": _commits(git) if git else "",
-        "review": f"{counted(status['review'], 'item')} waiting (mcp-memory review)" if status["review"] else "",
-        "problems": f"{status['problems']} (mcp-memory doctor)" if status["problems"] else "",
-    }
-    width = max(len(name) for name, value in rows.items() if value)
-    yield from (f"  {name:<{width}}  {value}" for name, value in rows.items() if value)
+    yield from facts(
+        {
+            "address": address.place,
+            "vault": status["vault"],
+            "model": status["model"] or f"keywords only ({status['model_state']})",
+            "indexed": f"{counted(status['notes'], 'note')}, {counted(status['chunks'], 'passage')}, "
+            f"{status['pending']:,} without vectors yet",
+            "watching": f"{status['watching']}"
+            + (f" (the last {swept_s:.0f} s ago, in {took_s:.2f} s)" if swept_s is not None else ""),
+            "topics": _compaction(status["compaction"]) if "compaction" in status else "",
+            "next job": _next_job(status["next_job"]),
+            "memory": status["memory"] or "",
+            "sessions": _capture(status["capture"]),
+            "reader": _reader(reader) if reader else "",
+            "process": f"pid {address.pid}, version {address.version}",
+            "clients": ", ".join(clients),
+            "doing": _count_done(status) if status["phase"] != "idle" else "",
+            "git": _commits(git) if git else "",
+            "review": f"{counted(status['review'], 'item')} waiting (mcp-memory review)" if status["review"] else "",
+            "problems": f"{status['problems']} (mcp-memory doctor)" if status["problems"] else "",
+        }
+    )
 
 
 def _reader(reader: Facts) -> str:

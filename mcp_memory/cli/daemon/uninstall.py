@@ -109,7 +109,7 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
 def plan_uninstall(settings: Settings) -> UninstallPlan:
     """Return what would be removed and what would stay, without changing anything."""
     state = settings.state
-    others = [place for place in _folders(state.home / "vaults") if place != state.root]
+    others = [place for place in (state.home / "vaults").glob("*/") if place != state.root]
     models = [place for place in (state.models / "models", state.models / "hub") if place.is_dir()]
     # The models of all vaults go with the last vault, unless they are in a folder that you chose.
     with_models = not others and state.home in state.models.parents
@@ -165,10 +165,3 @@ def _remove(places: Sequence[Path]) -> None:
     for place in places:
         with naming_the_cause(str(place)):
             shutil.rmtree(place)
-
-
-def _folders(parent: Path) -> list[Path]:
-    try:
-        return [place for place in parent.iterdir() if place.is_dir()]
-    except FileNotFoundError:
-        return []

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
-from mcp_memory.cli.console import Facts, Heading, confirm, fit, print_status, short_id
+from mcp_memory.cli.console import Facts, Heading, confirm, facts, fit, print_status, short_id
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, note_words, with_note
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 
@@ -35,20 +35,21 @@ def show(cli: CommandContext, note: str, history: bool) -> None:
         cli.show(answer, [line for link in answer["chain"] for line in _link_lines(link)])
         return
     days = [when.partition("T")[0] for when in (answer["created"], answer["updated"]) if when]
-    rows = {
-        "path": answer["path"],
-        "id": answer["id"],
-        "kind": "page of a topic" if answer["shelf"] == "summary" else answer["kind"],
-        "dates": " to ".join(dict.fromkeys(days)),
-        "state": "active again, whatever its file says: what replaced it has ended, was forgotten or is gone"
-        if answer["has_returned"]
-        else "",
-        "topic": " › ".join(topic["title"] for topic in answer["in"]),
-    }
-    facts = [f"  {name:<5}  {value}" for name, value in rows.items() if value]
+    lines = facts(
+        {
+            "path": answer["path"],
+            "id": answer["id"],
+            "kind": "page of a topic" if answer["shelf"] == "summary" else answer["kind"],
+            "dates": " to ".join(dict.fromkeys(days)),
+            "state": "active again, whatever its file says: what replaced it has ended, was forgotten or is gone"
+            if answer["has_returned"]
+            else "",
+            "topic": " › ".join(topic["title"] for topic in answer["in"]),
+        }
+    )
     children = [f"  {child['path']}  {child['title']}" for child in answer["children"]]
     more = ["", Heading("read on with mcp-memory show:"), *children] if children else []
-    cli.show(answer, [Heading(answer["title"]), *facts, "", answer["text"].rstrip("\n"), *more])
+    cli.show(answer, [Heading(answer["title"]), *lines, "", answer["text"].rstrip("\n"), *more])
 
 
 def _link_lines(link: Facts) -> list[Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mcp_memory.cli.clients.installing import find_client_paths
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Facts
 from mcp_memory.cli.notes.note_choice import note_words, with_note
@@ -40,8 +41,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     mcp-memory teach 4C4ABE --to AGENTS.md
     mcp-memory teach 4C4ABE --to AGENTS.md --undo
     mcp-memory teach pnpm lockfile --to skill --dry-run"""
-    here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    root = find_client_paths().project or Path.cwd()
     file = root / _FILES[place]
     old = text_file.read(file)
     text = text_file.read_text(file)

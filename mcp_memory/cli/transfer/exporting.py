@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
@@ -54,8 +55,7 @@ def export(cli: CommandContext, target: Path, force: bool, forgotten: bool) -> N
         writer = _Export(settings, out, forgotten=forgotten)
         number = writer.write()
     size = place.stat().st_size
-    left_out = [{"path": item.path, "why": item.why} for item in writer.left_out]
-    report = {"to": str(place), "notes": number, "bytes": size, "left_out": left_out}
+    report = {"to": str(place), "notes": number, "bytes": size, "left_out": list(map(asdict, writer.left_out))}
     lines = [f"left out: {item.path}, {item.why}" for item in writer.left_out]
     cli.show(report, [*lines, f"exported {counted(number, 'note')} to {place} ({size:,} bytes)"])
 
