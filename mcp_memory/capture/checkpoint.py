@@ -65,11 +65,11 @@ class Checkpoint:
         return cls(**{**payload, **rest})
 
 
+@dataclass(frozen=True)
 class Checkpoints:
     """The checkpoints of all transcripts, used by one process at a time, which has the vault's lock."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    folder: Path
 
     def read(self, client: str, name: str) -> Checkpoint:
         """Return the checkpoint; a new one if it is missing or can't be read, since capturing again yields the same
@@ -111,7 +111,7 @@ class Checkpoints:
     def read_all(self) -> Sequence[Checkpoint]:
         """Return all checkpoints that can be read."""
         found: list[Checkpoint] = []
-        for file in sorted(self._folder.glob("*.json")):
+        for file in sorted(self.folder.glob("*.json")):
             with suppress(OSError):
                 checkpoint = _read(file)
                 found += [checkpoint] if checkpoint else []
@@ -125,7 +125,7 @@ class Checkpoints:
                 file.with_suffix(suffix).unlink(missing_ok=True)
 
     def _file(self, name: str) -> Path:
-        return self._folder / f"{text_hash(name, 32)}.json"
+        return self.folder / f"{text_hash(name, 32)}.json"
 
 
 def _read(file: Path) -> Checkpoint | None:

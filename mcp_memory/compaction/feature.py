@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -179,32 +179,32 @@ def build(core: Core) -> Feature:
     )
 
 
+@dataclass(frozen=True)
 class TopicOperations:
     """Answers requests about topics with plain JSON values."""
 
-    def __init__(self, core: Core, compactor: Compactor) -> None:
-        self._core = core
-        self._compactor = compactor
+    core: Core
+    compactor: Compactor
 
     async def compact(self, request: CompactRequest) -> Payload:
         """File notes now, or show the plan with `dry_run`."""
-        await self._core.indexing.sweeper.reconcile()
+        await self.core.indexing.sweeper.reconcile()
         note = await self._embed()
         if request.dry_run:
             return {**await self._plan(), "note": note}
-        return {**asdict(await self._compactor.run()), "note": note}
+        return {**asdict(await self.compactor.run()), "note": note}
 
     async def _plan(self) -> Payload:
         """Return what a run would do first, without changing anything."""
         topics, fresh = await self._tree_and_fresh()
         jobs, places = await in_thread(
-            self._compactor.planner_view.plan_round, topics, fresh, deadline_s=JOB_S, what="planning"
+            self.compactor.planner_view.plan_round, topics, fresh, deadline_s=JOB_S, what="planning"
         )
         return plan_payload(jobs, places, topics, fresh)
 
     async def _embed(self) -> str | None:
         """Embed notes without a vector; return why some notes have to wait."""
-        model = self._core.search.model
+        model = self.core.search.model
         try:
             await model.embed()
         except EmbedderUnavailable as error:
@@ -213,7 +213,7 @@ class TopicOperations:
 
     async def edit_topic(self, request: EditTopicRequest) -> Payload:
         """Rename, move, merge or split a topic."""
-        return asdict(await self._compactor.edit_topic(request))
+        return asdict(await self.compactor.edit_topic(request))
 
     async def tree(self, request: TreeRequest) -> Payload:
         """Return the topics, a single topic, or the facts that topic pages omit."""
@@ -222,16 +222,16 @@ class TopicOperations:
             raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
         topics, fresh = await self._tree_and_fresh()
         if request.topic is not None:
-            topic = find_topic(request.topic, topics, self._compactor.root)
+            topic = find_topic(request.topic, topics, self.compactor.root)
             above = next((one for top in topics for one in top.walk() if topic in one.topics), None)
             return {"topic": topic_payload(topic, depth), "above": above and topic_payload(above, 1)}
         if request.dropped is None:
             return tree_payload(topics, fresh, depth)
         every = [topic for top in topics for topic in reversed([*top.walk()]) if topic.page]
-        asked = [find_topic(request.dropped, topics, self._compactor.root)] if request.dropped else every
+        asked = [find_topic(request.dropped, topics, self.compactor.root)] if request.dropped else every
 
         def read() -> list[Payload]:
-            return [dropped_payload(topic, self._core.vault) for topic in asked if topic.page]
+            return [dropped_payload(topic, self.core.vault) for topic in asked if topic.page]
 
         return visible_in({"pages": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading pages")})
 
@@ -240,17 +240,17 @@ class TopicOperations:
         topics, _ = await self._tree_and_fresh()
         page = request.target
         with suppress(NotFound):
-            page = find_topic(request.target, topics, self._compactor.root).page_path
-        verbatim = self._core.recall.answerer.verbatim
-        file, text = await self._core.search.lookup.reach([page], lambda places: verbatim(*places[0]))
+            page = find_topic(request.target, topics, self.compactor.root).page_path
+        verbatim = self.core.recall.answerer.verbatim
+        file, text = await self.core.search.lookup.reach([page], lambda places: verbatim(*places[0]))
         return shown_payload(file.record, text, topics)
 
     async def share(self, request: TargetRequest) -> Payload:
         """Return the files of a topic that can be shared. The command that asked writes them."""
-        core = self._core
+        core = self.core
         await core.indexing.sweeper.reconcile()
         topics, _ = await self._tree_and_fresh()
-        topic = find_topic(request.target, topics, self._compactor.root)
+        topic = find_topic(request.target, topics, self.compactor.root)
         return asdict(
             await in_thread(
                 build_bundle,
@@ -263,7 +263,7 @@ class TopicOperations:
         )
 
     async def _tree_and_fresh(self) -> tuple[list[Topic], list[NoteRecord]]:
-        view = self._compactor.planner_view
+        view = self.compactor.planner_view
         return await in_thread(view.read_tree, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
 
 

@@ -59,12 +59,12 @@ def build(core: Core) -> Feature:
     )
 
 
+@dataclass(frozen=True)
 class References(NoteCopies):
     """The stored references of notes, as copies to erase with their notes."""
 
-    def __init__(self, grounder: Grounder) -> None:
-        self._grounder = grounder
+    grounder: Grounder
 
     def erase(self, erased: ErasedText) -> Sequence[NotePath]:
-        self._grounder.forget(erased.path, erased.entry)
+        self.grounder.forget(erased.path, erased.entry)
         return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
@@ -116,73 +117,65 @@ def _vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         raise EmbedderUnavailable(f"the embedding model failed ({type(error).__name__})") from error
 
 
+@dataclass(frozen=True)
 class GenerationBuilder:
     """The builder of generations, for one caller at a time. An interrupted build continues where it stopped."""
 
-    def __init__(
-        self,
-        vault: Vault,
-        index: Index,
-        writer: IndexWriter,
-        embedding: EmbeddingBacklog,
-        loss: MassDeletionGuard,
-        health: Health,
-    ) -> None:
-        self._vault = vault
-        self._index = index
-        self._writer = writer
-        self._embedding = embedding
-        self._loss = loss
-        self._health = health
+    vault: Vault
+    index: Index
+    writer: IndexWriter
+    embedding: EmbeddingBacklog
+    loss: MassDeletionGuard
+    health: Health
 
     async def use(self, embedder: Embedder | None) -> None:
         """Activate a generation with this embedder's vectors and this chunking, building it first if the active
         generation differs. Without an embedder, existing vectors stay.
 
         Raises IndexUnavailable while notes are missing that may come back, since a new generation would lack them."""
-        await self._writer.reopened()
-        active = self._writer.generation
-        wanted = self._writer.fingerprint(embedder.fingerprint if embedder else "")
-        any_vectors = embedder is None and active.fingerprint.startswith(self._writer.fingerprint(""))
+        await self.writer.reopened()
+        active = self.writer.generation
+        wanted = self.writer.fingerprint(embedder.fingerprint if embedder else "")
+        any_vectors = embedder is None and active.fingerprint.startswith(self.writer.fingerprint(""))
         if any_vectors or active.fingerprint == wanted:
             return
-        if self._loss.why:
+        if self.loss.why:
             raise _missing_notes()
         embedding, dimension = (embedder.fingerprint, embedder.dimension) if embedder else ("", 0)
-        built = await in_thread(self._index.begin, wanted, embedding, dimension, what="beginning a generation")
-        await self._writer.write_to(built)
+        built = await in_thread(self.index.begin, wanted, embedding, dimension, what="beginning a generation")
+        await self.writer.write_to(built)
         await self.fill(built)
         if embedder and active.embedding:
             # The old vectors answer until all new ones are stored.
-            await self._embedding.embed_all(embedder, lambda: built)
-        await self._writer.switch_to(built)
-        for old in await in_thread(self._index.generations, what="listing generations"):
+            await self.embedding.embed_all(embedder, lambda: built)
+        await self.writer.switch_to(built)
+        for old in await in_thread(self.index.generations, what="listing generations"):
             if not old.active:
-                await in_thread(lambda number=old.number: self._index.drop(number), what="dropping a generation")
-        self._health.progress.step("idle")
+                await in_thread(lambda number=old.number: self.index.drop(number), what="dropping a generation")
+        self.health.progress.step("idle")
 
     async def embed(self, embedder: Embedder) -> int:
         """Embed all texts of the active generation that lack a vector; return their number. Raises as
         `EmbeddingBacklog.embed_all`."""
-        return await self._embedding.embed_all(embedder, lambda: self._writer.generation)
+        return await self.embedding.embed_all(embedder, lambda: self.writer.generation)
 
     async def fill(self, built: Generation) -> None:
         """Write every note to a generation that may have some of them already."""
-        known = self._writer.indexed_files
-        listing = await in_thread(self._vault.list, what="listing the vault")
+        known = self.writer.indexed_files
+        listing = await in_thread(self.vault.list, what="listing the vault")
         if suspicion(listing, len(known.keys() - listing.files.keys()), len(known), unaccepted=False):
             raise _missing_notes()
         # An interrupted build may have files that have been deleted since.
         gone = [path for path in await self._held(built) if path not in listing.files]
-        await self._writer.remove(gone, known, only=built)
+        await self.writer.remove(gone, known, only=built)
         paths = [path for path in listing.files if path in known]
-        with self._health.progress.tracking("building", len(paths)) as done:
-            await self._writer.read_and_write(paths, known, done, only=built)
+        with self.health.progress.tracking("building", len(paths)) as done:
+            await self.writer.read_and_write(paths, known, done, only=built)
         for path in known.keys() - await self._held(built):
-            self._writer.reindex_later(path)  # not readable now; each sweep tries it again
+            self.writer.reindex_later(path)  # not readable now; each sweep tries it again
 
     async def _held(self, built: Generation) -> set[NotePath]:
-        return await in_thread(lambda: {record.path for record in self._writer.scan(built)}, what="reading the index")
+        return await in_thread(lambda: {record.path for record in self.writer.scan(built)}, what="reading the index")
 
 
 def _missing_notes() -> IndexUnavailable:

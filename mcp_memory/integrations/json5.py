@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from mcp_memory.errors import Refused
@@ -50,31 +51,31 @@ def parse(text: str) -> JsonNode | None:
         raise Refused("it is nested too deeply") from None
 
 
+@dataclass(frozen=True)
 class _Reader:
     """A recursive descent parser; each method takes a start position."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    text: str
 
     def document(self) -> JsonNode | None:
         at = self._gap(0)
-        if at == len(self._text):
+        if at == len(self.text):
             return None
         node = self._value(at)
         end = self._gap(node.end)
-        if end < len(self._text):
+        if end < len(self.text):
             raise self._broken(end, "the end was expected")
         return node
 
     def _value(self, at: int) -> JsonNode:
-        first = self._text[at : at + 1]
+        first = self.text[at : at + 1]
         if first in {"{", "["}:
             return self._container(at, "}" if first == "{" else "]")
-        if found := _STRING.match(self._text, at):
+        if found := _STRING.match(self.text, at):
             return JsonNode(at, found.end(), self._string(at, found[0]))
-        if found := _NUMBER.match(self._text, at):
+        if found := _NUMBER.match(self.text, at):
             return JsonNode(at, found.end(), _number(found[0]))
-        found = _NAME.match(self._text, at)
+        found = _NAME.match(self.text, at)
         if found and found[0] in _WORDS:
             return JsonNode(at, found.end(), _WORDS[found[0]])
         raise self._broken(at, "a value was expected")
@@ -82,13 +83,13 @@ class _Reader:
     def _container(self, start: int, close: str) -> JsonNode:
         items: list[JsonItem] = []
         at = self._gap(start + 1)
-        while self._text[at : at + 1] != close:
+        while self.text[at : at + 1] != close:
             if items and items[-1].after is None:
                 raise self._broken(at, f"',' or {close!r} was expected")
             key, value_at = self._key(at) if close == "}" else (len(items), at)
             node = self._value(value_at)
             end = self._gap(node.end)
-            comma = self._text[end : end + 1] == ","
+            comma = self.text[end : end + 1] == ","
             items.append(JsonItem(key, at, node, end + 1 if comma else None))
             at = self._gap(end + 1) if comma else end
         plain = [item.node.value for item in items]
@@ -96,14 +97,14 @@ class _Reader:
         return JsonNode(start, at + 1, value, tuple(items))
 
     def _key(self, at: int) -> tuple[str, int]:
-        if found := _STRING.match(self._text, at):
+        if found := _STRING.match(self.text, at):
             key = self._string(at, found[0])
-        elif found := _NAME.match(self._text, at):
+        elif found := _NAME.match(self.text, at):
             key = found[0]
         else:
             raise self._broken(at, "a name in quotes was expected")
         colon = self._gap(found.end())
-        if self._text[colon : colon + 1] != ":":
+        if self.text[colon : colon + 1] != ":":
             raise self._broken(colon, "':' was expected")
         return key, self._gap(colon + 1)
 
@@ -119,12 +120,12 @@ class _Reader:
             raise self._broken(at, "a string has an escape that means nothing") from None
 
     def _gap(self, at: int) -> int:
-        found = GAP.match(self._text, at)
+        found = GAP.match(self.text, at)
         return found.end() if found else at
 
     def _broken(self, at: int, why: str) -> Refused:
-        line = self._text.count("\n", 0, at) + 1
-        column = at - self._text.rfind("\n", 0, at)
+        line = self.text.count("\n", 0, at) + 1
+        column = at - self.text.rfind("\n", 0, at)
         return Refused(f"line {line}, column {column}: {why}")
 
 

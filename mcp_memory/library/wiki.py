@@ -1,7 +1,5 @@
 """`memory.wiki`: the claims that notes make about projects, people, organizations, places and services."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

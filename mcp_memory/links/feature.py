@@ -32,17 +32,17 @@ class Hop(NamedTuple):
     to: NotePath
 
 
+@dataclass(frozen=True)
 class NoteGraph:
     """A view of the links in the index, for worker threads."""
 
-    def __init__(self, index: Index) -> None:
-        self._index = index
+    index: Index
 
     def describe(self, path: NotePath, depth: int) -> dict[str, Any]:
         """Describe a note's links in both directions; with a `depth` of two or more, also the notes within that number
         of hops, and the way there."""
-        links = self._index.links_from(path)
-        back, count = self._index.links_to(path, MOST_SHOWN)
+        links = self.index.links_from(path)
+        back, count = self.index.links_to(path, MOST_SHOWN)
         types = Counter(one.link.type for one in back)
         found = list(self._neighbours(path, min(depth, MOST_HOPS))) if depth > 1 else []
         return {
@@ -71,18 +71,18 @@ class NoteGraph:
             yield from ways if at else ()
 
     def _hops(self, path: NotePath) -> Iterator[Hop]:
-        for one in self._index.links_from(path):
+        for one in self.index.links_from(path):
             if len(one.targets) == 1:
                 yield Hop(one.link.type, is_back=False, to=one.targets[0])
-        for one in self._index.links_to(path, MOST_SHOWN)[0]:
+        for one in self.index.links_to(path, MOST_SHOWN)[0]:
             yield Hop(one.link.type, is_back=True, to=one.source)
 
     def _is_made(self, path: NotePath) -> bool:
-        note = self._index.note(path)
+        note = self.index.note(path)
         return note is not None and note.state is NoteState.SUMMARY
 
     def _facts(self, path: NotePath) -> dict[str, Any]:
-        note: NoteRecord | None = self._index.note(path)
+        note: NoteRecord | None = self.index.note(path)
         return {"id": note.id, "path": path, "title": note.title, "state": note.state} if note else {"path": path}
 
 

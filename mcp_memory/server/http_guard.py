@@ -127,40 +127,40 @@ class HttpGuardConfig:
         )
 
 
+@dataclass(frozen=True)
 class HttpGuard:
     """The outermost ASGI middleware."""
 
-    def __init__(self, app: ASGIApp, config: HttpGuardConfig) -> None:
-        self._app = app
-        self._config = config
+    app: ASGIApp
+    config: HttpGuardConfig
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         refusal = self._refusal(headers_of(scope))
         if refusal:
-            await swallow(receive, SWALLOWED * self._config.max_body_bytes)
+            await swallow(receive, SWALLOWED * self.config.max_body_bytes)
             await refuse(send, *refusal)
             return
-        request = _Capped(receive, send, self._config.max_body_bytes)
-        await self._app(scope, request.receive, request.send)
+        request = _Capped(receive, send, self.config.max_body_bytes)
+        await self.app(scope, request.receive, request.send)
         if request.too_large and not request.answered:
             await refuse(send, *self._too_large())
 
     def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, str] | None:
         hosts, origins = headers.get(b"host", []), headers.get(b"origin", [])
-        if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self._config.hosts:
+        if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self.config.hosts:
             return 421, "this Host is not allowed; see daemon.allowed_hosts"
-        if any(origin.decode("latin-1").lower() not in self._config.origins for origin in origins):
+        if any(origin.decode("latin-1").lower() not in self.config.origins for origin in origins):
             return 403, "this Origin is not allowed; see daemon.allowed_origins"
         length = headers.get(b"content-length", [b"0"])[0]
-        if not length.isdigit() or int(length) > self._config.max_body_bytes:
+        if not length.isdigit() or int(length) > self.config.max_body_bytes:
             return self._too_large()
         return None
 
     def _too_large(self) -> tuple[int, str]:
-        return 413, f"the request is larger than {self._config.max_body_bytes:,} bytes"
+        return 413, f"the request is larger than {self.config.max_body_bytes:,} bytes"
 
 
 class _Capped:

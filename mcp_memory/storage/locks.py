@@ -10,6 +10,7 @@ import time
 import zlib
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_memory.errors import DeadlineExceeded
@@ -21,14 +22,14 @@ _FIRST_WAIT_S = 0.0005
 _LONGEST_WAIT_S = 0.005
 
 
+@dataclass(frozen=True)
 class PathLocks:
     """The locks of paths, in files in `folder`; without a folder, a single lock on the vault's own root serves every
     path."""
 
-    def __init__(self, folder: Path | None, root: Path, deadline_s: float) -> None:
-        self._folder = folder
-        self._root = root
-        self._deadline_s = deadline_s
+    folder: Path | None
+    root: Path
+    deadline_s: float
 
     @contextmanager
     def hold(self, *paths: str) -> Generator[None]:
@@ -36,12 +37,12 @@ class PathLocks:
 
         Names that a case-folding file system wouldn't distinguish share a lock. Locks are taken in order, so two
         callers with several locks can't wait for each other."""
-        until = time.monotonic() + self._deadline_s
+        until = time.monotonic() + self.deadline_s
         with ExitStack() as held:
             for bucket in sorted({zlib.crc32(fold(path).encode()) % BUCKETS for path in paths}):
                 descriptor = self._acquire(bucket, until)
                 held.callback(_release, descriptor)
-                if self._folder is None:
+                if self.folder is None:
                     break
             yield
 
@@ -58,12 +59,12 @@ class PathLocks:
             _release(descriptor)
 
     def _open(self, bucket: int) -> int:
-        if self._folder is None:
-            return os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if self.folder is None:
+            return os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         with suppress(FileNotFoundError):
             return os.open(self._place(bucket), flags, 0o600)
-        make_private(self._folder)
+        make_private(self.folder)
         return os.open(self._place(bucket), flags, 0o600)
 
     def _wait(self, descriptor: int, until: float) -> None:
@@ -75,7 +76,7 @@ class PathLocks:
             except BlockingIOError:
                 if time.monotonic() >= until:
                     raise DeadlineExceeded(
-                        f"another writer has held the lock for {self._deadline_s:g} s", hint="try again"
+                        f"another writer has held the lock for {self.deadline_s:g} s", hint="try again"
                     ) from None
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_WAIT_S)
@@ -88,7 +89,7 @@ class PathLocks:
             return False
 
     def _place(self, bucket: int) -> Path:
-        return self._root if self._folder is None else self._folder / f"path-{bucket:02}.lock"
+        return self.root if self.folder is None else self.folder / f"path-{bucket:02}.lock"
 
 
 def _release(descriptor: int) -> None:

@@ -24,12 +24,12 @@ from mcp_memory.vault.note_import import WRITTEN, ImportResult, IncomingNote, ma
 from mcp_memory.vault.vault import Vault
 
 
+@dataclass(frozen=True)
 class TaughtFiles(NoteCopies):
     """The copies of notes that `teach` wrote into files."""
 
-    def __init__(self, files: PlaceList, clock: Callable[[], datetime]) -> None:
-        self._files = files
-        self._clock = clock
+    files: PlaceList
+    clock: Callable[[], datetime]
 
     def describe(self, erased: ErasedText) -> Iterator[str]:
         for file in self._find(erased)[0]:
@@ -47,13 +47,13 @@ class TaughtFiles(NoteCopies):
             target = ConfigTarget(file, (taught_block(file.name, items),))
             change = ConfigChange(target, text.encode(), new)
             config_files.check(change)
-            config_files.apply(change, self._clock())
+            config_files.apply(change, self.clock())
         return ()
 
     def _find(self, erased: ErasedText) -> tuple[list[Path], list[Path]]:
         """Return the files that contain the erased notes, and the files that can't be read."""
         found, unreadable = list[Path](), list[Path]()
-        for file in self._files.read() if erased.ids else ():
+        for file in self.files.read() if erased.ids else ():
             try:
                 if {*erased.ids} & taught_items(text_file.read_text(file)).keys():
                     found.append(file)

@@ -107,13 +107,13 @@ Known = Callable[[NoteId], Sequence[NoteRecord]]  # the index's notes with an id
 Same = Callable[[NoteRecord], Sequence[NoteRecord]]  # the index's notes with the same content
 
 
+@dataclass(frozen=True)
 class NoteImporter:
     """The importer, a part of the vault. Thread-safe; after a crash, calling it again does the rest."""
 
-    def __init__(self, notes: NoteStore, ledger: Ledger, *, secrets_allowed: bool) -> None:
-        self._notes = notes
-        self._ledger = ledger
-        self._secrets_allowed = secrets_allowed
+    notes: NoteStore
+    ledger: Ledger
+    secrets_allowed: bool
 
     def import_notes(
         self, incoming: Sequence[IncomingNote], known: Known, same: Same, *, dry_run: bool = False
@@ -124,7 +124,7 @@ class NoteImporter:
             steps = list(pool.map(partial(self._plan, known=known, same=same), incoming))
             if dry_run:
                 return [step.taken for step in steps]
-            self._notes.require_vault()
+            self.notes.require_vault()
             self._announce([step for step in steps if step.incoming.id and step.taken.action in WRITTEN])
             return list(pool.map(partial(self._execute_for, current_caller()), steps))
 
@@ -146,13 +146,13 @@ class NoteImporter:
         if etags[wanted] is None:
             return _Step(incoming, ImportResult(ImportAction.NEW, wanted))
         with suppress(PathRefused, Refused):  # no note of ours can be read there
-            if self._notes.read(incoming.path).record.state is NoteState.DELETED:
+            if self.notes.read(incoming.path).record.state is NoteState.DELETED:
                 return _Step(incoming, ImportResult(ImportAction.FORGOTTEN, incoming.path, "it was forgotten here"))
         return _Step(incoming, ImportResult(ImportAction.CONFLICT, incoming.path, "the vault has another version"))
 
     def _etag_at(self, path: NotePath) -> Etag | None:
         try:
-            return self._notes.backend.read(path).etag
+            return self.notes.backend.read(path).etag
         except NotFound:
             return None
         except StorageFailed as error:
@@ -173,7 +173,7 @@ class NoteImporter:
         path = earlier.record.path
         if earlier.record.state is NoteState.DELETED:
             return _Step(incoming, ImportResult(ImportAction.FORGOTTEN, path, "it was forgotten here"))
-        found = self._notes.backend.read(path)
+        found = self.notes.backend.read(path)
         mine, theirs = ImportSeal.read(found.data), ImportSeal.read(incoming.data)
         if mine and theirs and mine.source == theirs.source:
             return _Step(incoming, ImportResult(ImportAction.UNCHANGED, path))
@@ -186,7 +186,7 @@ class NoteImporter:
         """Return the note from an earlier import, wherever it has been moved since."""
         for path in dict.fromkeys([incoming.path, *(record.path for record in known(note_id))]):
             with suppress(NotFound, PathRefused):
-                if (file := self._notes.read(path)).record.id == note_id:
+                if (file := self.notes.read(path)).record.id == note_id:
                     return file
         return None
 
@@ -194,24 +194,24 @@ class NoteImporter:
         """Return the note's own path, or another one if that is taken."""
         validate_new(incoming.path)
         try:
-            self._notes.backend.stat(incoming.path)
+            self.notes.backend.stat(incoming.path)
         except NotFound:
             return incoming.path
         return _other_path(incoming.path, note_id)
 
     def _check(self, incoming: IncomingNote) -> None:
         """Check an incoming note. Raises Refused."""
-        if len(incoming.data) > self._notes.max_note_bytes:
-            raise Refused(f"it is larger than {self._notes.max_note_bytes:,} bytes (vault.max_note_bytes)")
-        if not self._secrets_allowed and (found := find_secret(incoming.data.decode("utf-8", "replace"))):
+        if len(incoming.data) > self.notes.max_note_bytes:
+            raise Refused(f"it is larger than {self.notes.max_note_bytes:,} bytes (vault.max_note_bytes)")
+        if not self.secrets_allowed and (found := find_secret(incoming.data.decode("utf-8", "replace"))):
             raise Refused(f"it seems to hold a secret ({found}); see vault.secrets")
 
     def _announce(self, steps: Sequence[_Step]) -> None:
         """Record the notes in the ledger before anything is written, so that they are known as ours whatever
         happens."""
-        now = self._notes.clock()
+        now = self.notes.clock()
         if steps:
-            self._ledger.record(*(LedgerEntry.of(self._record(step.incoming, step.taken.path), now) for step in steps))
+            self.ledger.record(*(LedgerEntry.of(self._record(step.incoming, step.taken.path), now) for step in steps))
 
     def _execute_for(self, by: Caller, step: _Step) -> ImportResult:
         """Execute a step in a thread of a pool, which doesn't know for whom it works."""
@@ -226,14 +226,14 @@ class NoteImporter:
             return self._restore(incoming, taken)
         try:
             try:
-                self._notes.write(taken.path, incoming.data, step.expected)
+                self.notes.write(taken.path, incoming.data, step.expected)
             except AlreadyExists:
                 if taken.path != incoming.path:
                     raise
                 # The name differs from an existing name only in case.
                 taken = replace(taken, path=_other_path(incoming.path, incoming.id))
                 self._announce([replace(step, taken=taken)])
-                self._notes.write(taken.path, incoming.data, None)
+                self.notes.write(taken.path, incoming.data, None)
         except (AlreadyExists, PathRefused) as error:
             return ImportResult(ImportAction.CONFLICT, taken.path, error.message)
         except (PreconditionFailed, NotFound):
@@ -243,7 +243,7 @@ class NoteImporter:
     def _restore(self, incoming: IncomingNote, taken: ImportResult) -> ImportResult:
         """Restore a note under its own name, or under a changed name where this disk can't have its own."""
         try:
-            self._notes.write(taken.path, incoming.data, None, portable=False)
+            self.notes.write(taken.path, incoming.data, None, portable=False)
             return taken
         except AlreadyExists:
             if self._etag_at(taken.path) == etag_of(incoming.data):
@@ -255,14 +255,14 @@ class NoteImporter:
             why = "this disk doesn't allow its name"
         renamed = replace(taken, path=_allowed_path(taken.path), why=why)
         try:
-            self._notes.write(renamed.path, incoming.data, None)
+            self.notes.write(renamed.path, incoming.data, None)
         except (AlreadyExists, PathRefused) as error:
             return ImportResult(ImportAction.CONFLICT, taken.path, error.message)
         return renamed
 
     def _record(self, incoming: IncomingNote, path: NotePath) -> NoteRecord:
         etag = etag_of(incoming.data)
-        return read_note(path, incoming.data, etag, "", self._notes.layout, self._notes.kinds).record
+        return read_note(path, incoming.data, etag, "", self.notes.layout, self.notes.kinds).record
 
 
 def _other_path(path: NotePath, note_id: NoteId) -> NotePath:

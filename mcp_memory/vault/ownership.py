@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -80,18 +80,18 @@ def may_retire(
         raise Refused("MEMORY.md is curated", hint="name one entry: memory_recall path=MEMORY.md shows their ids")
 
 
+@dataclass(frozen=True)
 class Provenance:
     """The provenance of notes: from the ledger, which notes this installation wrote or adopted, and where they are now.
     Thread-safe."""
 
-    def __init__(self, notes: NoteStore, ledger: Ledger) -> None:
-        self._notes = notes
-        self._ledger = ledger
+    notes: NoteStore
+    ledger: Ledger
 
     def announce(self, draft: Draft, note_id: NoteId, path: NotePath, now: datetime) -> None:
         """Record a draft before it is published. Raises StorageFailed."""
         content, kind, at = draft.content_hash, draft.kind.name, now.timestamp()
-        self._ledger.record(LedgerEntry(note_id, path, content, kind, draft.project, draft.session, at))
+        self.ledger.record(LedgerEntry(note_id, path, content, kind, draft.project, draft.session, at))
 
     def announce_entry(self, draft: Draft, entry: str, now: datetime) -> None:
         """Record an agent's entry of `MEMORY.md` before it is published; the person's own aren't recorded. Raises
@@ -101,14 +101,14 @@ class Provenance:
 
     def is_agents_entry(self, entry: str) -> bool:
         """Return whether an agent added this entry of `MEMORY.md`."""
-        return bool(self._ledger.standings(entry_id(MEMORY, entry)))
+        return bool(self.ledger.standings(entry_id(MEMORY, entry)))
 
     def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
         """Vouch from now on for a note in the managed folder that this installation did not write, or for a topic's
         page that another installation made; None if it needs no adoption. Raises Refused for a note elsewhere,
         StorageFailed."""
         record, path = file.record, file.record.path
-        layout = self._notes.layout
+        layout = self.notes.layout
         inner = layout.below_home(path)
         if path.startswith("@") or inner is None:
             raise Refused(
@@ -116,7 +116,7 @@ class Provenance:
             )
         if record.is_log or self.vouches(path, record.id):
             return None  # every agent may add to a log, wherever it is
-        entry = replace(LedgerEntry.of(record, self._notes.clock()), standing="adopted")
+        entry = replace(LedgerEntry.of(record, self.notes.clock()), standing="adopted")
         if is_page(inner):
             entry = replace(entry, content=record.etag, kind=PAGE_KIND)
             if path.endswith(f"/{PAGE}"):
@@ -125,14 +125,14 @@ class Provenance:
                 parts = {**parts_of(file.text), TITLE: (), RELATED_PART: ()}  # the seal covers neither
                 entry = replace(entry, content=f"{TITLED} {record.etag}", parts=parts)
         if not dry_run:
-            self._ledger.record(entry)
+            self.ledger.record(entry)
         return record.id
 
     def adopted_places(self, file: NoteFile) -> list[tuple[NotePath, NoteId]]:
         """Return the places to `revoke` so that the note is no longer the agents'; none if we wrote it or never adopted
         it. Includes places that the note has left, but not places with a copy of it."""
         path, note_id = file.record.path, file.record.id
-        standings = self._ledger.standings(note_id)
+        standings = self.ledger.standings(note_id)
         if not self.vouches(path, note_id) or standings.get(path, max_standing(standings.values())) == "written":
             return []
         return [
@@ -143,44 +143,44 @@ class Provenance:
 
     def revoke(self, places: Iterable[tuple[NotePath, NoteId]]) -> None:
         """End the adoption of these notes. Raises StorageFailed."""
-        at = self._notes.clock().timestamp()
-        self._ledger.record(
+        at = self.notes.clock().timestamp()
+        self.ledger.record(
             *(LedgerEntry(note_id, path, "", "", None, None, at, standing="revoked") for path, note_id in places)
         )
 
     def vouches(self, path: NotePath, note_id: NoteId) -> bool:
         """Return whether the note is ours by the ledger: its id was put at this place, or at another place that the
         note has left. A file with the id of a note that is still in its place is a copy."""
-        places = self._ledger.standings(note_id)
+        places = self.ledger.standings(note_id)
         if path in places:
             return places[path] != "revoked"
-        known = self._ledger.places_of(note_id)
+        known = self.ledger.places_of(note_id)
         return bool(known) and not any(self._holds(place, note_id) for place in known)
 
     def is_standing_order(self, note: NoteRecord) -> bool:
         """Return whether every session starts with the note: it is in `_always-load/`, or its head asks for that and we
         wrote or you adopted it. No tool and no import writes `always_load`, so in such a note it is yours."""
-        inner = self._notes.layout.below_home(note.path) or ""
+        inner = self.notes.layout.below_home(note.path) or ""
         return inner.startswith(f"{ALWAYS_LOAD}/") or (note.always_load and self.vouches(note.path, note.id))
 
     def known_ids(self, path: NotePath, file: NoteFile | None, is_known: Callable[[NoteId], bool]) -> set[NoteId]:
         """Return the ids under which we know the note that is (`file`) or was at `path`, without copies and notes that
         have moved away. `is_known`: whether a note with this id is anywhere."""
-        earlier = {note_id for note_id in self._ledger.ids_at(path) if not is_known(note_id)}
-        if file and (self.vouches(path, file.record.id) or path in self._ledger.standings(file.record.id)):
+        earlier = {note_id for note_id in self.ledger.ids_at(path) if not is_known(note_id)}
+        if file and (self.vouches(path, file.record.id) or path in self.ledger.standings(file.record.id)):
             return {file.record.id, *earlier}
         return earlier
 
     def find_note(self, note_id: NoteId) -> NoteFile | None:
         """Return the note at the last place where we put it, if it still is there."""
-        for place in reversed(self._ledger.places_of(note_id)):
+        for place in reversed(self.ledger.places_of(note_id)):
             with suppress(McpMemoryError):
-                if (file := self._notes.read(place)).record.id == note_id:
+                if (file := self.notes.read(place)).record.id == note_id:
                     return file
         return None
 
     def _holds(self, path: NotePath, note_id: NoteId) -> bool:
         try:
-            return self._notes.read(path).record.id == note_id
+            return self.notes.read(path).record.id == note_id
         except (NotFound, Refused, PathRefused, StorageFailed):
             return False

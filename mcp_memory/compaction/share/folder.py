@@ -274,13 +274,13 @@ def _has_name(backend: StorageBackend, path: str, names: Collection[str]) -> boo
     return any(name.encode("utf-8", "surrogateescape") in data for name in names)
 
 
+@dataclass(frozen=True)
 class SharedCopies(NoteCopies):
     """The copies in folders that topics were shared with."""
 
-    def __init__(self, folders: SharedFolders) -> None:
-        self._folders = folders
+    folders: SharedFolders
 
     def beyond(self, erased: ErasedText) -> Iterator[str]:
         names = {erased.entry} if erased.entry else {*erased.ids, erased.path}
-        for folder, topic in self._folders.find_copies(names):
+        for folder, topic in self.folders.find_copies(names):
             yield f"the folder {folder}, which {topic} was shared with: share it again or remove it"

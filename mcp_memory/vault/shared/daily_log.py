@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import NamedTuple
 
@@ -33,31 +34,31 @@ class _Part(NamedTuple):
     size_bytes: int
 
 
+@dataclass(frozen=True)
 class DailyLog:
     """The writer of `memory/YYYY-MM-DD.md`, or where the layout puts it, and of further parts of a long day's log.
 
     Thread-safe, except that the same content must come in one thread at a time."""
 
-    def __init__(self, notes: NoteStore, journal: AppendJournal, retirement: Retirement) -> None:
-        self._notes = notes
-        self._journal = journal
-        self._retirement = retirement
+    notes: NoteStore
+    journal: AppendJournal
+    retirement: Retirement
 
     def append(self, draft: Draft) -> WriteResult:
         """Add an entry to today's log. Raises Refused for a log that isn't text, StorageFailed."""
-        now = self._notes.clock()
+        now = self.notes.clock()
         source = None if draft.source == PERSON else draft.source
         labels = logs.Labels(draft.project, tuple(dict.fromkeys(draft.tags)), source, draft.session)
         text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content, labels)
         path = self._open_log(now.date(), len(text.encode("utf-8", "replace")))
-        file = self._notes.find(path)
+        file = self.notes.find(path)
         if again := self._recent_entry(draft, now) or self._forgotten_entry(file, entry_hash(text)):
             return again
         before = file.record.etag if file else None
         added = JournaledAppend(
             path, entry_hash(text), before, now.timestamp(), draft.content_hash, draft.project, draft.session
         )
-        self._journal.announce(added, text)
+        self.journal.announce(added, text)
         try:
             stored = self.add(path, text)
         except McpMemoryError:
@@ -75,21 +76,21 @@ class DailyLog:
 
     def add(self, path: NotePath, text: str) -> WriteResult:
         """Write an entry at the end of a log, whatever its content. Raises the errors of `append`."""
-        day = logs.is_log_path(path) or self._notes.clock().date()
+        day = logs.is_log_path(path) or self.notes.clock().date()
 
         def appended(file: NoteFile | None, before: str) -> str:
             return logs.append_entry(before if file else logs.new_log(day), text)
 
-        return WriteResult(self._notes.change(path, appended, added=text), Outcome.CREATED, entry_hash(text))
+        return WriteResult(self.notes.change(path, appended, added=text), Outcome.CREATED, entry_hash(text))
 
     def _parts(self, day: date) -> Iterator[_Part]:
         """Yield the parts in order; some may have been removed. Raises as reading does."""
         number = missing = 0
         while missing <= _GAP:
             number += 1
-            path = self._notes.layout.log_of(day, number)
+            path = self.notes.layout.log_of(day, number)
             try:
-                size_bytes = self._notes.stat(path).size_bytes
+                size_bytes = self.notes.stat(path).size_bytes
             except NotFound:
                 missing += 1
                 continue
@@ -98,7 +99,7 @@ class DailyLog:
 
     def _open_log(self, day: date, more_bytes: int) -> NotePath:
         """Return the file for the next entry."""
-        layout, limit = self._notes.layout, self._notes.max_note_bytes
+        layout, limit = self.notes.layout, self.notes.max_note_bytes
         *_, last = _Part(1, layout.log_of(day), 0), *self._parts(day)
         is_full = last.size_bytes >= min(FULL_BYTES, limit // 2)
         fits = last.size_bytes + more_bytes + _GLUE_BYTES <= limit
@@ -107,14 +108,14 @@ class DailyLog:
     def _mark(self, added: JournaledAppend, fate: AppendOutcome) -> None:
         # The outcome of the append is decided. Without this mark, the entry would be listed as cut short if it is lost.
         with suppress(StorageFailed):
-            self._journal.mark(added, fate)
+            self.journal.mark(added, fate)
 
     def _recent_entry(self, draft: Draft, now: datetime) -> WriteResult | None:
         """Return the entry that a retry would repeat: the same content from the same session within a minute."""
-        for known in self._journal.recent(draft.content_hash, now.timestamp() - SAME_MINUTE_S):
+        for known in self.journal.recent(draft.content_hash, now.timestamp() - SAME_MINUTE_S):
             if (known.session, known.project) != (draft.session, draft.project) or known.at > now.timestamp():
                 continue
-            file = self._notes.find(known.path)
+            file = self.notes.find(known.path)
             if file and known.entry not in file.forgotten_entries and file.has_entry(known.entry):
                 return WriteResult(file, Outcome.DUPLICATE, known.entry)
         return None
@@ -124,7 +125,7 @@ class DailyLog:
         same hash and be forgotten too."""
         if file is None or entry not in file.forgotten_entries or not file.has_entry(entry):
             return None
-        return WriteResult(self._retirement.restore_entry(file.record.path, entry), Outcome.CREATED, entry)
+        return WriteResult(self.retirement.restore_entry(file.record.path, entry), Outcome.CREATED, entry)
 
 
 def entry_hash(entry: str) -> str:

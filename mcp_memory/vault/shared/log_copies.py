@@ -1,6 +1,7 @@
 """Merge the conflict copies that sync programs leave beside daily logs, and put them into the archive."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import cast
 
 from mcp_memory.errors import AlreadyExists, InvalidInput
@@ -21,11 +22,11 @@ def log_of_copy(path: NotePath) -> NotePath | None:
     return NotePath(original) if original and is_log_path(original) else None
 
 
+@dataclass(frozen=True)
 class LogCopies:
     """The conflict copies of daily logs."""
 
-    def __init__(self, notes: NoteStore) -> None:
-        self._notes = notes
+    notes: NoteStore
 
     def merge(self, copy: NotePath) -> tuple[NoteFile, NoteFile] | None:
         """Add the entries of a conflict copy to its log, and move the copy to `_archive/`; return the log and the
@@ -40,7 +41,7 @@ class LogCopies:
         return (log, archived) if log else None
 
     def _merge_into(self, path: NotePath, copy: NotePath) -> NoteFile | None:
-        text = editable_text(copy, self._notes.read_bytes(copy).data)
+        text = editable_text(copy, self.notes.read_bytes(copy).data)
         is_whole = True
 
         def merged(file: NoteFile | None, before: str) -> str:
@@ -49,17 +50,17 @@ class LogCopies:
             is_whole = after is not None
             return after or before
 
-        if self._notes.find(path) is None:
+        if self.notes.find(path) is None:
             return None
-        log = self._notes.change(path, merged)
+        log = self.notes.change(path, merged)
         return log if is_whole else None
 
     def _archive(self, copy: NotePath) -> NoteFile:
-        place = self._notes.layout.in_home(f"{ARCHIVE}/{copy.removesuffix('.md')}")
+        place = self.notes.layout.in_home(f"{ARCHIVE}/{copy.removesuffix('.md')}")
         for number in range(1, MOST_OF_A_NAME):
             tail = f"-{number}" if number > 1 else ""
             with suppress(AlreadyExists):
-                return self._notes.move(copy, NotePath(f"{place}{tail}.md"))
+                return self.notes.move(copy, NotePath(f"{place}{tail}.md"))
         raise AlreadyExists(f"every name for {copy} in {ARCHIVE}/ is taken", hint="move the file away by hand")
 
 

@@ -37,19 +37,17 @@ class KeptEntry:
     replaced_by: str | None = None  # the hash of the entry in its place
 
 
+@dataclass(frozen=True)
 class MemoryFile:
     """The verbs on `MEMORY.md`. An entry is kept in a tombstone before it is taken out of the file.
 
     Thread-safe. Every public method raises NotFound for an unknown entry, Refused for a file that isn't text,
     StorageFailed."""
 
-    def __init__(
-        self, notes: NoteStore, journal: AppendJournal, tombstones: Tombstones, provenance: Provenance
-    ) -> None:
-        self._notes = notes
-        self._journal = journal
-        self._provenance = provenance
-        self._tombstones = tombstones
+    notes: NoteStore
+    journal: AppendJournal
+    tombstones: Tombstones
+    provenance: Provenance
 
     def append(self, draft: Draft, fits: Fits) -> WriteResult:
         """Add an entry at the end of `draft.section`, or in place of the entry `draft.replaces`; the same call again
@@ -61,7 +59,7 @@ class MemoryFile:
         section = one_line("section", (draft.section or "").lstrip("# ") or OTHERS)
         entry = entries_of(MEMORY, sections.render_entry(draft.content))[0].hash
         added = JournaledAppend(
-            MEMORY, entry, None, self._notes.clock().timestamp(), draft.content_hash, session=draft.session,
+            MEMORY, entry, None, self.notes.clock().timestamp(), draft.content_hash, session=draft.session,
             section=section,
         )  # fmt: skip
         outcome, is_announced = Outcome.DUPLICATE, False
@@ -83,7 +81,7 @@ class MemoryFile:
                 outcome, text = Outcome.CREATED, sections.render_entry(draft.content)
                 after = sections.add_entry(before or NEW_FILE, section, text)
             data = after.encode("utf-8", "surrogateescape")
-            future = read_note(MEMORY, data, Etag(""), "", self._notes.layout, self._notes.kinds)
+            future = read_note(MEMORY, data, Etag(""), "", self.notes.layout, self.notes.kinds)
             if len(after) > len(before) and not fits(future):
                 raise Refused(
                     "MEMORY.md is full: a session's start would not show all of it",
@@ -94,13 +92,13 @@ class MemoryFile:
                 self._keep(before, old, Caller(draft.source, draft.session), replaced_by=entry)
                 place = replace(added, section=old.section or OTHERS)
             if not is_announced:
-                self._provenance.announce_entry(draft, entry, self._notes.clock())
-                self._journal.announce(place, sections.render_entry(draft.content).removeprefix("- "))
+                self.provenance.announce_entry(draft, entry, self.notes.clock())
+                self.journal.announce(place, sections.render_entry(draft.content).removeprefix("- "))
                 is_announced = True
             return after
 
         try:
-            file = self._notes.change(MEMORY, changed)
+            file = self.notes.change(MEMORY, changed)
         except McpMemoryError:
             if is_announced:
                 self._mark(entry, AppendOutcome.DISMISSED)
@@ -117,13 +115,13 @@ class MemoryFile:
         def changed(file: NoteFile | None, before: str) -> str:
             found = _only_entry(before, entry)
             if not isinstance(found, sections.CuratedEntry):
-                if file and entry in self._tombstones.entries(MEMORY):
+                if file and entry in self.tombstones.entries(MEMORY):
                     return before
                 raise self._missing(before, entry)
             self._keep(before, found, by, reason)
             return before[: found.start] + before[found.end :]
 
-        file = self._notes.change(MEMORY, changed)
+        file = self.notes.change(MEMORY, changed)
         self._mark(entry, AppendOutcome.DISMISSED)
         return file
 
@@ -146,7 +144,7 @@ class MemoryFile:
             return sections.add_entry(before, kept.section or OTHERS, sections.render_entry(kept.text))
 
         known = self._kept(entry)
-        file = self._notes.change(MEMORY, changed)
+        file = self.notes.change(MEMORY, changed)
         self._release(entry)
         self._mark(entry, AppendOutcome.LANDED)
         self._mark(known and known.replaced_by, AppendOutcome.DISMISSED)
@@ -155,7 +153,7 @@ class MemoryFile:
     def put_back(self, added: JournaledAppend, text: str) -> WriteResult:
         """Add an entry again that another program's save removed."""
         section, entry = added.section or OTHERS, sections.render_entry(text)
-        file = self._notes.change(MEMORY, lambda _, before: sections.add_entry(before, section, entry))
+        file = self.notes.change(MEMORY, lambda _, before: sections.add_entry(before, section, entry))
         return WriteResult(file, Outcome.CREATED, added.entry)
 
     def _keep(
@@ -170,8 +168,8 @@ class MemoryFile:
         text = before[old.start : old.end]
         kept = KeptEntry(text, old.section, old.start, text_hash(before[: old.start]), replaced_by)
         why = f"replaced by {MEMORY}#{replaced_by}" if replaced_by else reason
-        at = self._notes.clock().replace(microsecond=0)
-        self._tombstones.keep_entry(Tombstone(MEMORY, old.hash, at, by.client, by.session, why, kept=asdict(kept)))
+        at = self.notes.clock().replace(microsecond=0)
+        self.tombstones.keep_entry(Tombstone(MEMORY, old.hash, at, by.client, by.session, why, kept=asdict(kept)))
 
     def _missing(self, before: str, entry: str) -> NotFound:
         """Return the error for an unknown entry; it names the current entry, if this one was replaced."""
@@ -183,19 +181,19 @@ class MemoryFile:
         return NotFound(f"no entry {entry} in MEMORY.md", hint=SHOW_IDS)
 
     def _kept(self, entry: str) -> KeptEntry | None:
-        kept = self._tombstones.read_entry(MEMORY, entry).kept
+        kept = self.tombstones.read_entry(MEMORY, entry).kept
         return KeptEntry(**kept) if kept else None
 
     def _mark(self, entry: str | None, fate: AppendOutcome) -> None:
         with suppress(StorageFailed):  # the change's own outcome is decided
-            for added in self._journal.entries_of(MEMORY):
+            for added in self.journal.entries_of(MEMORY):
                 if added.entry == entry:
-                    self._journal.mark(added, fate)
+                    self.journal.mark(added, fate)
 
     def _release(self, entry: str | None) -> None:
         with suppress(StorageFailed):  # it hides nothing
             if entry:
-                self._tombstones.release_entry(MEMORY, entry)
+                self.tombstones.release_entry(MEMORY, entry)
 
 
 def _replaced(before: str, old: sections.CuratedEntry, text: str) -> str:

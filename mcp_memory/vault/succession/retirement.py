@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import cast
 
@@ -22,21 +22,21 @@ _DELETION = ("deleted_at", "deleted_by", "deleted_in", "deleted_because", "done_
 _WITHOUT = "append without supersedes"
 
 
+@dataclass(frozen=True)
 class Retirement:
     """The verbs that retire notes. They keep what a restore needs before they change a note, and don't check whether it
     may be retired. Thread-safe.
 
     Every public method raises NotFound, Refused for a file that isn't text, PreconditionFailed and StorageFailed."""
 
-    def __init__(self, notes: NoteStore, tombstones: Tombstones) -> None:
-        self._notes = notes
-        self._tombstones = tombstones
+    notes: NoteStore
+    tombstones: Tombstones
 
     def forget(self, file: NoteFile, entry: str | None, reason: str | None, by: Caller) -> NoteFile:
         """Forget a note or log entry. Idempotent. Also raises InvalidInput for a whole log."""
         path, now = file.record.path, self._now()
         if not file.record.is_log:
-            if file.record.state is NoteState.DELETED and not self._tombstones.hides(file.record.etag):
+            if file.record.state is NoteState.DELETED and not self.tombstones.hides(file.record.etag):
                 return file
             marks: Changes = {
                 "status": Status.DELETED.value,
@@ -49,15 +49,15 @@ class Retirement:
         entry = _require_entry(path, entry)
         if not file.has_entry(entry):
             raise NotFound(f"no entry {entry} in {path}")
-        is_known = entry in self._tombstones.entries(path)
+        is_known = entry in self.tombstones.entries(path)
         if not is_known:
-            self._tombstones.keep_entry(Tombstone(path, entry, now, by.client, by.session, reason))
+            self.tombstones.keep_entry(Tombstone(path, entry, now, by.client, by.session, reason))
         try:
             return self._patch(path, lambda log: {"forgotten": list(dict.fromkeys([*log.forgotten_entries, entry]))})
         except McpMemoryError:
             with suppress(StorageFailed):  # raise the first error
                 if not is_known:
-                    self._tombstones.release_entry(path, entry)
+                    self.tombstones.release_entry(path, entry)
             raise
 
     def restore(self, file: NoteFile, entry: str | None) -> NoteFile:
@@ -71,14 +71,14 @@ class Retirement:
         # If another program has written to it since, only our marks are removed.
         restored = self._put_bytes_back(file) or self._patch(path, _without_deletion, restores=True)
         with suppress(StorageFailed):  # it hides nothing any more
-            self._tombstones.release(file.record.etag, restored.record.etag)
+            self.tombstones.release(file.record.etag, restored.record.etag)
         return restored
 
     def restore_entry(self, path: NotePath, entry: str) -> NoteFile:
         """Show a log's forgotten entry again."""
-        known = self._tombstones.read_entry(path, entry) if entry in self._tombstones.entries(path) else None
+        known = self.tombstones.read_entry(path, entry) if entry in self.tombstones.entries(path) else None
         if known:
-            self._tombstones.release_entry(path, entry)  # first: the log's own list counts until it is written
+            self.tombstones.release_entry(path, entry)  # first: the log's own list counts until it is written
         try:
             return self._patch(
                 path, lambda log: {"forgotten": [known for known in log.forgotten_entries if known != entry] or None}
@@ -86,7 +86,7 @@ class Retirement:
         except McpMemoryError:
             if known:
                 with suppress(StorageFailed):  # raise the first error
-                    self._tombstones.keep_entry(known)
+                    self.tombstones.keep_entry(known)
             raise
 
     def supersede(self, path: NotePath, by: NoteId, entry: str | None = None) -> NoteFile:
@@ -98,9 +98,9 @@ class Retirement:
         nothing has changed since; otherwise only the marks of that note are removed. Idempotent."""
         by, status = change.other or "", None
         if data is not None:
-            if self._notes.read(path).record.etag == change.after:
+            if self.notes.read(path).record.etag == change.after:
                 with suppress(PreconditionFailed):  # it has just been changed
-                    return self._notes.write(path, data, change.after)
+                    return self.notes.write(path, data, change.after)
             earlier = frontmatter.parse(editable_text(path, data)).meta.get("status")
             status = earlier if earlier == Status.ARCHIVED else None
 
@@ -152,7 +152,7 @@ class Retirement:
 
     def check_supersede(self, file: NoteFile, entry: str | None = None) -> None:
         """Raise the errors of `supersede`, and write nothing."""
-        blob = self._notes.read_bytes(file.record.path)
+        blob = self.notes.read_bytes(file.record.path)
         frontmatter.patch(editable_text(file.record.path, blob.data), self._supersede_marks(file, NoteId("?"), entry))
 
     def list_tombstones(self, file: NoteFile) -> list[Tombstone]:
@@ -160,7 +160,7 @@ class Retirement:
         that were taken out of `MEMORY.md`."""
         path = file.record.path
         if path == MEMORY:
-            stones = [self._tombstones.read_entry(path, entry) for entry in self._tombstones.entries(path)]
+            stones = [self.tombstones.read_entry(path, entry) for entry in self.tombstones.entries(path)]
             out = [(stone, stone.kept) for stone in stones if not file.has_entry(stone.entry or "")]
             return [replace(stone, title=derive_title(kept["text"])) for stone, kept in out if kept]
         if not file.record.is_log:
@@ -171,11 +171,11 @@ class Retirement:
             entry = entries[hash_]
             words, _ = logs.title_and_labels([f"{entry.time} {entry.title}"])
             title = derive_title(words or file.text[entry.start : entry.end].partition("\n")[2])
-            found.append(replace(self._tombstones.read_entry(file.record.path, hash_), title=title))
+            found.append(replace(self.tombstones.read_entry(file.record.path, hash_), title=title))
         return found
 
     def _now(self) -> datetime:
-        return self._notes.clock().replace(microsecond=0)  # as frontmatter has it
+        return self.notes.clock().replace(microsecond=0)  # as frontmatter has it
 
     def _supersede_marks(self, file: NoteFile, by: NoteId, entry: str | None) -> Changes:
         """Return the marks to set; empty if the note has them, so that a retry changes nothing."""
@@ -201,26 +201,26 @@ class Retirement:
         """Patch the head, and try again with new `changes` if another writer was faster. `_put_bytes_back` can undo
         what this `forgets`; what it `restores` is no longer hidden."""
         for _ in range(ATTEMPTS):
-            blob = self._notes.read_bytes(path)
-            file = self._notes.note(path, blob.data, blob.etag, blob.stat)
+            blob = self.notes.read_bytes(path)
+            file = self.notes.note(path, blob.data, blob.etag, blob.stat)
             before = editable_text(path, blob.data)
             after = without_empty_head(frontmatter.patch(before, changes(file)))
             data = after.encode("utf-8", "surrogateescape")
             etag = etag_of(data)
             if restores:
-                self._tombstones.show(blob.etag, etag)
+                self.tombstones.show(blob.etag, etag)
             if after == before:
                 return file
             if forgets:
-                self._tombstones.keep(etag, blob.etag, blob.data)
+                self.tombstones.keep(etag, blob.etag, blob.data)
             try:
-                return self._notes.write(path, data, blob.etag)
+                return self.notes.write(path, data, blob.etag)
             except McpMemoryError as error:
                 if forgets:
                     with suppress(StorageFailed):  # raise the first error
-                        self._tombstones.release(etag)
+                        self.tombstones.release(etag)
                 if restores:
-                    self._tombstones.hide(blob.etag, etag)
+                    self.tombstones.hide(blob.etag, etag)
                 if not isinstance(error, PreconditionFailed):
                     raise
         raise PreconditionFailed(f"{path} changes faster than it can be patched", hint="try again")
@@ -228,14 +228,14 @@ class Retirement:
     def _put_bytes_back(self, file: NoteFile) -> NoteFile | None:
         """Restore the bytes from before the forget; None if they are unknown or the note has changed since."""
         path = file.record.path
-        before = self._tombstones.find(file.record.etag)
+        before = self.tombstones.find(file.record.etag)
         if before is None:
             return None
-        self._tombstones.show(file.record.etag)
+        self.tombstones.show(file.record.etag)
         try:
-            return self._notes.write(path, before, file.record.etag)
+            return self.notes.write(path, before, file.record.etag)
         except McpMemoryError as error:
-            self._tombstones.hide(file.record.etag)
+            self.tombstones.hide(file.record.etag)
             if isinstance(error, PreconditionFailed):
                 return None
             raise
