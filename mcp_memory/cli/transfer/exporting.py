@@ -51,12 +51,12 @@ def export(cli: CommandContext, target: Path, force: bool, forgotten: bool) -> N
     place = target.expanduser().resolve()
     if place.is_relative_to(settings.vault_path):
         raise Refused(f"{place} is in the vault", hint="name a file outside it")
+    left_out: list[SkippedItem] = []
     with _new_file(place, force=force) as out:
-        writer = _Export(settings, out, forgotten=forgotten)
-        number = writer.write()
+        number = _write(settings, out, left_out, forgotten=forgotten)
     size = place.stat().st_size
-    report = {"to": str(place), "notes": number, "bytes": size, "left_out": list(map(asdict, writer.left_out))}
-    lines = [f"left out: {item.path}, {item.why}" for item in writer.left_out]
+    report = {"to": str(place), "notes": number, "bytes": size, "left_out": list(map(asdict, left_out))}
+    lines = [f"left out: {item.path}, {item.why}" for item in left_out]
     cli.show(report, [*lines, f"exported {counted(number, 'note')} to {place} ({size:,} bytes)"])
 
 
@@ -80,52 +80,30 @@ def _new_file(place: Path, *, force: bool) -> Generator[BinaryIO]:
             draft.unlink(missing_ok=True)
 
 
-class _Export:
-    """An export. `left_out` has the files that can't be exported."""
-
-    def __init__(self, settings: Settings, out: BinaryIO, *, forgotten: bool) -> None:
-        self._settings = settings
-        self._out = out
-        self._forgotten = forgotten
-        self._backend = open_storage(settings.vault_path, name=settings.vault.storage, read_only=True)
-        self.left_out: list[SkippedItem] = []
-
-    def write(self) -> int:
-        """Write the notes, and return their number."""
-        self.left_out += self._no_notes()
-        number = 0
-        with open_session(self._settings) as session:
-            for file, facts in self._files(_catalog(session)):
-                self._out.write(jsonl.line(file, facts))
-                number += 1
-        return number
-
-    def _no_notes(self) -> list[SkippedItem]:
-        """Return the files that aren't notes, without the README that every vault gets."""
-        root = self._settings.vault_path
-        readme = f"{home_of(root)}/{README}".lstrip("/")
-        return [item for item in SourceFolder(root, most_bytes=0).tree().left_out if item.path != readme]
-
-    def _files(self, catalog: list[Facts]) -> Iterator[tuple[ExportedFile, Facts]]:
-        """Yield the notes' files as they are on disk now, without forgotten notes unless these are wanted."""
-        for facts in catalog:
-            if not self._forgotten and facts["shelf"] == NoteState.DELETED:
+def _write(settings: Settings, out: BinaryIO, left_out: list[SkippedItem], *, forgotten: bool) -> int:
+    """Write the notes as they are on disk now, and return their number. Files that can't be exported are added to
+    `left_out`, except the README that every vault gets."""
+    root, number = settings.vault_path, 0
+    readme = f"{home_of(root)}/{README}".lstrip("/")
+    left_out += [item for item in SourceFolder(root, most_bytes=0).tree().left_out if item.path != readme]
+    storage = open_storage(root, name=settings.vault.storage, read_only=True)
+    with open_session(settings) as session:
+        for facts in _catalog(session):
+            if not forgotten and facts["shelf"] == NoteState.DELETED:
                 continue
-            file = self._read(NotePath(facts["path"]))
-            if file is None:
+            path = NotePath(facts["path"])
+            try:
+                file = ExportedFile(path, storage.read(path, limit_bytes=jsonl.MOST_FILE_BYTES).data)
+            except McpMemoryError as error:
+                left_out.append(SkippedItem(path, error.message))
                 continue
-            if not self._forgotten:
+            if not forgotten:
                 if parse(decode(file.data).text or "").meta.get("status") == Status.DELETED:
                     continue  # forgotten since the catalog was read
                 file = _without(file, facts["forgotten"])
-            yield file, facts
-
-    def _read(self, path: NotePath) -> ExportedFile | None:
-        try:
-            return ExportedFile(path, self._backend.read(path, limit_bytes=jsonl.MOST_FILE_BYTES).data)
-        except McpMemoryError as error:
-            self.left_out.append(SkippedItem(path, error.message))
-            return None
+            out.write(jsonl.line(file, facts))
+            number += 1
+    return number
 
 
 def _catalog(session: EngineSession) -> list[Facts]:

@@ -35,15 +35,15 @@ class _SentNote(NamedTuple):
     id: str | None = None
 
 
+@dataclass(frozen=True)
 class ImportBatches:
     """An import, named `run` for `undo`. `max_bytes` is the size limit of one question to a daemon. If `session` is
     None, the vault doesn't exist yet, so every note would be new."""
 
-    def __init__(self, session: EngineSession | None, max_bytes: int, run: str, *, dry_run: bool) -> None:
-        self._session = session
-        self._run = run
-        self._room = max_bytes * 3 // 4 - 65_536  # base64, and what surrounds it
-        self._dry_run = dry_run
+    session: EngineSession | None
+    max_bytes: int
+    run: str
+    dry_run: bool
 
     def import_items(self, reading: SourceReading, places: Mapping[str, str]) -> Iterator[ImportRow]:
         """Import notes of another program. If a note was edited in the vault and has changed in its source since, put
@@ -66,14 +66,15 @@ class ImportBatches:
         return self._send((_SentNote(file.path, file.path, file.data) for file in files), None)
 
     def _send(self, notes: Iterable[_SentNote], source: ImportSource | None) -> Iterator[ImportRow]:
+        room = self.max_bytes * 3 // 4 - 65_536  # base64, and what surrounds it
         batch: list[_SentNote] = []
         size = 0
         for note in notes:
-            if len(note.data) > self._room and self._is_served():
+            if len(note.data) > room and self._is_served():
                 why = "it is larger than the daemon takes: stop it, and import again"
                 yield ImportRow(note.name, note.path, "refused", why)
                 continue
-            if batch and (len(batch) == BATCH_NOTES or size + len(note.data) > min(BATCH_BYTES, self._room)):
+            if batch and (len(batch) == BATCH_NOTES or size + len(note.data) > min(BATCH_BYTES, room)):
                 yield from self._send_batch(batch, source)
                 batch, size = [], 0
             batch.append(note)
@@ -84,22 +85,20 @@ class ImportBatches:
     def _send_batch(self, batch: list[_SentNote], source: ImportSource | None) -> Iterator[ImportRow]:
         items = [{"path": note.path, "id": note.id, "data": b64encode(note.data).decode("ascii")} for note in batch]
         destination = {"folder": folder_of(source), "mark": source_mark(source)} if source else {}
-        if self._session is None:
+        if self.session is None:
             above = f"{destination['folder']}/" if source else ""
             yield from (ImportRow(note.name, above + note.path, "new") for note in batch)
             return
-        answer = self._session.ask(
-            "import", {"items": items, "run": self._run, "dry_run": self._dry_run, **destination}
-        )
+        answer = self.session.ask("import", {"items": items, "run": self.run, "dry_run": self.dry_run, **destination})
         for note, result in zip(batch, answer["taken"], strict=True):
             yield ImportRow(note.name, result["path"], result["deed"], result["why"])
 
     def _is_served(self) -> bool:
-        if self._session is None:
+        if self.session is None:
             return False
-        if self._session.is_served is None:
-            self._session.ask("import", {"items": []})
-        return bool(self._session.is_served)
+        if self.session.is_served is None:
+            self.session.ask("import", {"items": []})
+        return bool(self.session.is_served)
 
 
 def _seal_items(
