@@ -64,17 +64,17 @@ class PreparedBatch:
         return len(self.paths) >= BATCH_FILES or self.chunks >= BATCH_CHUNKS
 
 
+@dataclass(frozen=True)
 class RowPreparer:
     """The reader and chunker of notes. Blocking."""
 
-    def __init__(self, vault: Vault, chunking: ChunkingConfig) -> None:
-        self._vault = vault
-        self._chunking = chunking
+    vault: Vault
+    chunking: ChunkingConfig
 
     def latest(self, file: NoteFile) -> PreparedRows:
         """Return the note as it is on disk now. Raises as `Vault.read`."""
-        if not self._vault.is_current(file):
-            file = self._vault.read(file.record.path)
+        if not self.vault.is_current(file):
+            file = self.vault.read(file.record.path)
         return PreparedRows(file, _known(file), self._cut(file))
 
     def batch(self, paths: Iterable[NotePath], is_news: Callable[[NoteFile], bool]) -> PreparedBatch:
@@ -83,7 +83,7 @@ class RowPreparer:
         for path in paths:
             batch.paths.append(path)
             try:
-                file = self._vault.read(path)
+                file = self.vault.read(path)
             except NotFound:
                 continue  # gone since the listing; the next sweep will see that
             except McpMemoryError as error:
@@ -105,10 +105,10 @@ class RowPreparer:
 
     def outdated(self, changed: Iterable[NoteRecord], index: Index) -> list[NoteFile]:
         """Return the notes that these replaced and whose state in the index is out of date."""
-        chains, found = self._vault.chains, list[NoteFile]()
+        chains, found = self.vault.chains, list[NoteFile]()
         for path in dict.fromkeys(path for record in changed for path in chains.depending(record)):
             with suppress(McpMemoryError):
-                file, was = self._vault.read(path), index.note(path)
+                file, was = self.vault.read(path), index.note(path)
                 now = file.record
                 if was and (was.state, was.superseded_at, was.meta) != (now.state, now.superseded_at, now.meta):
                     found.append(file)
@@ -117,7 +117,7 @@ class RowPreparer:
     def _cut(self, file: NoteFile) -> Upsert:
         # The marked signature, so that the file is also read again after a restart.
         record = replace(file.record, signature=_known(file).signature)
-        return to_upsert(record, file.text, file.body_start, self._chunking)
+        return to_upsert(record, file.text, file.body_start, self.chunking)
 
 
 def _known(file: NoteFile) -> IndexedFile:

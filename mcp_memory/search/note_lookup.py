@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 from unicodedata import normalize
@@ -42,13 +43,13 @@ _ENDING = re.compile("[0-9A-Za-z-]{6,}")
 """The end of an id, as answers name notes."""
 
 
+@dataclass(frozen=True)
 class NoteLookup:
     """The lookup of notes by id or path."""
 
-    def __init__(self, index: Index, ledger: Ledger, layout: Layout) -> None:
-        self._index = index
-        self._layout = layout
-        self._ledger = ledger
+    index: Index
+    ledger: Ledger
+    layout: Layout
 
     async def full_id(self, target: str) -> str:
         """Return the id with this end, in any case of letters; a path in the Unicode form that the disk has; any other
@@ -62,8 +63,8 @@ class NoteLookup:
             return target
 
         def look() -> list[NoteId]:
-            found = self._index.find_ids(named)
-            if not self._index.note_by_id(named):
+            found = self.index.find_ids(named)
+            if not self.index.note_by_id(named):
                 return found
             # The whole id wins, unless it may be the end of one of ours, as answers show it.
             return [named, *(other for other in found if len(other) == ULID_CHARS and other != named)]
@@ -81,11 +82,11 @@ class NoteLookup:
         named = named_by(await self.full_id(target))
         if isinstance(named, tuple):
             return named
-        records = await in_thread(self._index.note_by_id, named, deadline_s=LOOK_S, what="looking for the note")
+        records = await in_thread(self.index.note_by_id, named, deadline_s=LOOK_S, what="looking for the note")
         if not records:
             raise NotFound(f"no note with the id {named[:100]!r}", hint="memory_search finds ids")
         # A conflict copy has the same id; the note itself is where we wrote it last.
-        places = self._ledger.places_of(named)
+        places = self.ledger.places_of(named)
 
         def rank(record: NoteRecord) -> tuple[bool, int]:
             at = places.index(record.path) if record.path in places else -1
@@ -99,9 +100,9 @@ class NoteLookup:
         if path.isascii() and not path.startswith(PROJECTS):
             return path
         try:
-            is_known = self._index.note(path) is not None
-            inside = self._layout.in_home(path)
-            found = [inside] if self._index.note(inside) else self._index.named(f"/{normalize('NFC', path)}")
+            is_known = self.index.note(path) is not None
+            inside = self.layout.in_home(path)
+            found = [inside] if self.index.note(inside) else self.index.named(f"/{normalize('NFC', path)}")
         except IndexUnavailable:
             return path
         return found[0] if len(found) == 1 and not is_known else path
@@ -126,10 +127,10 @@ class NoteLookup:
     def _latest(self, target: str, path: NotePath) -> NotePath:
         """Return where we moved the note at the path, since the index may not know it yet."""
         named = named_by(target)
-        ids = self._ledger.ids_at(path) if isinstance(named, tuple) else {named}
+        ids = self.ledger.ids_at(path) if isinstance(named, tuple) else {named}
         if len(ids) != 1:
             return path  # several notes were there, and any of them may be meant
-        known = self._ledger.places_of(*ids)
+        known = self.ledger.places_of(*ids)
         return known[-1] if known and path not in known else path
 
 

@@ -1,7 +1,7 @@
 """Replace the text of a note, or of one entry of a log or of `MEMORY.md`, and no other byte."""
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused, StorageFailed
@@ -23,20 +23,20 @@ EDIT_AGAIN = "read it again, then pass the new etag"
 CHANGED_ID = "an entry's id changes with its text: memory_recall shows it"
 
 
+@dataclass(frozen=True)
 class NoteEditor:
     """The editor of notes, a part of the vault; doesn't check who owns a note. Thread-safe."""
 
-    def __init__(self, notes: NoteStore, journal: AppendJournal, *, secrets_allowed: bool) -> None:
-        self._notes = notes
-        self._journal = journal
-        self._secrets_allowed = secrets_allowed
+    notes: NoteStore
+    journal: AppendJournal
+    secrets_allowed: bool
 
     def read(self, path: NotePath, entry: str | None) -> tuple[str, str]:
         """Return the text of a note or entry as on disk, undecodable bytes as surrogates, and its etag; an entry's is
         its hash. Raises NotFound, Refused for a file that isn't text."""
-        blob = self._notes.read_bytes(path)
+        blob = self.notes.read_bytes(path)
         text = editable_text(path, blob.data)
-        self._require_shown(self._notes.note(path, blob.data, blob.etag, blob.stat), entry)
+        self._require_shown(self.notes.note(path, blob.data, blob.etag, blob.stat), entry)
         if not entry:
             return text, blob.etag
         found = _require_entry(path, text, entry)
@@ -48,7 +48,7 @@ class NoteEditor:
 
         Raises NotFound, PreconditionFailed for an etag that doesn't begin with `expected`, InvalidInput, Refused for a
         source or a secret that wasn't there before, StorageFailed."""
-        self._notes.require_vault()
+        self.notes.require_vault()
         if path.startswith("@"):
             raise Refused(f"{path} belongs to a read-only source", hint="change it in the source")
         if not text.removeprefix(BOM).strip():
@@ -72,7 +72,7 @@ class NoteEditor:
             self._check(before, after)
             return after if entry or file.record.is_log else self._dated(before, after)
 
-        file = self._notes.change(path, changed)
+        file = self.notes.change(path, changed)
         if entry and written and written != entry:
             self._rejournal(file, entry, written)
         return WriteResult(file, outcome, written)
@@ -80,15 +80,15 @@ class NoteEditor:
     def create(self, path: NotePath, text: str) -> WriteResult:
         """Write a new file anywhere in the vault, for a person. Raises InvalidInput, Refused for a secret,
         AlreadyExists, PathRefused, StorageFailed."""
-        self._notes.require_vault()
+        self.notes.require_vault()
         self._check("", text)
-        return WriteResult(self._notes.write(validate_new(path), text.encode(), None), Outcome.CREATED)
+        return WriteResult(self.notes.write(validate_new(path), text.encode(), None), Outcome.CREATED)
 
     def mute(self, path: NotePath, entry: str | None, project: str | None, *, undo: bool) -> NoteFile:
         """Mute a note or log entry by a mark in its head, in a project or everywhere, so that agents get it only if
         they ask. Or with `undo`, unmute it in the project; without a project, unmute it entirely. Idempotent. Raises
         NotFound, Refused, InvalidInput, StorageFailed."""
-        self._notes.require_vault()
+        self.notes.require_vault()
         if path.startswith("@") or (entry and path == MEMORY):
             what = "MEMORY.md is shown as a whole" if entry else f"{path} belongs to a read-only source"
             raise Refused(f"{what} and can't be muted", hint="forget the entry, or make the folder private")
@@ -107,14 +107,14 @@ class NoteEditor:
             mutes = True if EVERYWHERE in marks else marks or None
             return without_empty_head(frontmatter.patch(before, {"muted": mutes}))
 
-        return self._notes.change(path, changed)
+        return self.notes.change(path, changed)
 
     def put_back(self, path: NotePath, change: NoteChange, data: bytes | None) -> NoteFile:
         """Undo an edit; in a log, the edit of a single entry. `data`: the earlier bytes, if they are known. Idempotent.
 
         Raises NotFound if they aren't known, PreconditionFailed if the file, or the entry, was changed since."""
-        self._notes.require_vault()
-        file, before = self._notes.read(path), change.before or Etag("")
+        self.notes.require_vault()
+        file, before = self.notes.read(path), change.before or Etag("")
         if file.record.etag == before:
             return file
         is_changed = file.record.etag != change.after
@@ -124,21 +124,21 @@ class NoteEditor:
             raise PreconditionFailed(f"{path} was changed since", hint=f"undo that first, or mcp-memory edit {path}")
         if data is None:
             raise NotFound(f"the earlier text of {path} isn't kept any more", hint="git or a backup may have it")
-        return self._notes.write(path, data, file.record.etag)
+        return self.notes.write(path, data, file.record.etag)
 
     def bring_back(self, change: NoteChange, data: bytes | None) -> NoteFile:
         """Put a file where it was before someone moved it, or removed it with these bytes. Raises NotFound,
         AlreadyExists, PreconditionFailed if another note is there now, StorageFailed."""
-        self._notes.require_vault()
+        self.notes.require_vault()
         if change.kind is ChangeKind.MOVED and change.other:
-            if self._notes.is_gone(change.path):  # a restore has brought it back
-                return self._notes.read(NotePath(change.other))
-            if self._notes.read(change.path).record.id not in {change.note, f"path:{change.path}"}:
+            if self.notes.is_gone(change.path):  # a restore has brought it back
+                return self.notes.read(NotePath(change.other))
+            if self.notes.read(change.path).record.id not in {change.note, f"path:{change.path}"}:
                 raise PreconditionFailed(f"{change.path} is another note now", hint="mcp-memory changes")
-            return self._notes.move(change.path, NotePath(change.other))
+            return self.notes.move(change.path, NotePath(change.other))
         if data is None:
             raise NotFound(f"the text of {change.path} isn't kept any more", hint="a backup may have it")
-        return self._notes.write(change.path, data, None)
+        return self.notes.write(change.path, data, None)
 
     def _put_entry_back(self, path: NotePath, entry: str, before: str, earlier: str) -> NoteFile:
         """Put an entry back as it is in the `earlier` text of its log, where its hash was `before`."""
@@ -153,7 +153,7 @@ class NoteEditor:
                 )
             return _with_entry(path, text, entry, earlier[old.start : old.end].rstrip())[0]
 
-        file = self._notes.change(path, changed)
+        file = self.notes.change(path, changed)
         self._rejournal(file, entry, before)
         return file
 
@@ -161,15 +161,15 @@ class NoteEditor:
         """Journal the new entry, which another program's stale save could remove from now on."""
         path, new = file.record.path, find_entry(file.record.path, file.text, written)
         with suppress(StorageFailed):  # the entry itself is written
-            for added in self._journal.entries_of(path) if new else ():
+            for added in self.journal.entries_of(path) if new else ():
                 if new and added.entry == entry and added.fate is not AppendOutcome.DISMISSED:
                     now = replace(added, entry=written, before=None, fate=AppendOutcome.ANNOUNCED)
                     mark = new.mark if isinstance(new, CuratedEntry) else ""
-                    self._journal.announce(
+                    self.journal.announce(
                         now, file.text[new.start : new.end].strip().removeprefix(mark.strip()).strip()
                     )
-                    self._journal.mark(now, AppendOutcome.LANDED)
-                    self._journal.mark(added, AppendOutcome.DISMISSED)
+                    self.journal.mark(now, AppendOutcome.LANDED)
+                    self.journal.mark(added, AppendOutcome.DISMISSED)
 
     def _require_shown(self, file: NoteFile, entry: str | None) -> None:
         if file.record.state is NoteState.DELETED or (entry and entry in file.forgotten_entries):
@@ -178,7 +178,7 @@ class NoteEditor:
     def _check(self, before: str, after: str) -> None:
         if (bad := control_character(after)) and bad != control_character(before):
             raise InvalidInput(f"the text holds {bad}", hint="pass plain text")
-        if not self._secrets_allowed and (found := find_secret(after)) and not find_secret(before):
+        if not self.secrets_allowed and (found := find_secret(after)) and not find_secret(before):
             raise Refused(
                 f"this seems to hold a secret ({found})",
                 hint="store where the secret is kept; or set vault.secrets = 'allow'",
@@ -195,7 +195,7 @@ class NoteEditor:
         old, new = frontmatter.parse(before), frontmatter.parse(after)
         changes: dict[str, frontmatter.Value] = {}
         if ("id" in new.meta or "updated" in new.meta) and old.meta.get("updated") == new.meta.get("updated"):
-            changes["updated"] = self._notes.clock().replace(microsecond=0)
+            changes["updated"] = self.notes.clock().replace(microsecond=0)
         if new.meta.get("title") == old.meta.get("title") == derive_title(old.body) and old.body != new.body:
             changes["title"] = derive_title(new.body)
         return after if new.problem else frontmatter.patch(after, changes)
