@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -63,27 +63,27 @@ class WrittenPage(NamedTuple):
     problem: str
 
 
+@dataclass(frozen=True)
 class PageWriter:
     """Builds pages synchronously, for worker threads; outside any lock. Writes nothing. Methods raise NotFound for a
     source that is gone or changed, and the errors of the vault and the summarizer."""
 
-    def __init__(self, vault: Vault, index: Index, summarizer: Summarizer, clock: Callable[[], datetime]) -> None:
-        self._vault = vault
-        self._index = index
-        self._summarizer = summarizer
-        self._clock = clock
+    vault: Vault
+    index: Index
+    summarizer: Summarizer
+    clock: Callable[[], datetime]
 
     def read_sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
         """Read the sources of a page. Raises NotFound for a note that has changed since it was indexed; the next run
         files it."""
         sources = [
-            SummarySource(topic.title, summary_sentences(self._vault.read(topic.page_path).body))
+            SummarySource(topic.title, summary_sentences(self.vault.read(topic.page_path).body))
             for topic in topics
             if topic.page
         ]
-        overtaken = {conflict.older for conflict in self._index.conflicts() if not conflict.is_double}
+        overtaken = {conflict.older for conflict in self.index.conflicts() if not conflict.is_double}
         for record in leaves:
-            file = self._vault.read(record.path)
+            file = self.vault.read(record.path)
             if file.record.etag != record.etag:
                 raise NotFound(f"{record.path} has changed meanwhile")
             is_overtaken, rule = record.id in overtaken, _rule_in(record.kind, file.body)
@@ -92,14 +92,14 @@ class PageWriter:
 
     def project_title(self, folder: NotePath, project: str) -> str:
         """Return the title of a project's own topic, the project's name; empty for any other topic."""
-        return project if folder.rpartition("/")[0] == self._vault.layout.in_home(TOPICS) else ""
+        return project if folder.rpartition("/")[0] == self.vault.layout.in_home(TOPICS) else ""
 
     def names_above(self, folder: NotePath, project: str) -> str:
         """Return what a topic's title needn't repeat: its project, the subject of most of the project's notes, and the
         title of the topic that contains its folder."""
         parent = NotePath(f"{folder.rpartition('/')[0]}/{PAGE}")
-        pages = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=parent), 1)
-        notes = self._index.notes(Filters(project=project), MOST) if project else []
+        pages = self.index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=parent), 1)
+        notes = self.index.notes(Filters(project=project), MOST) if project else []
         subjects = [subject_of(note.tags, project) for note in notes if note.project == project]
         titles = [page.title for page in pages if page.title != project]
         return " ".join([project, shared_subject(subjects, OF_MOST), *titles]).strip()
@@ -117,9 +117,9 @@ class PageWriter:
         *, is_titled: bool,
     ) -> WrittenPage:  # fmt: skip
         """Write the page of a topic, in place of the page `before`. `is_titled`: the title is a person's."""
-        now = self._clock().replace(microsecond=0)
+        now = self.clock().replace(microsecond=0)
         path = NotePath(f"{folder}/{PAGE}")
-        page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
+        page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self.clock())))
         created = (before.record.created if before else None) or now
         labelled = [replace(child, label=summary.labels.get(at, "")) for at, child in enumerate(children)]
         page = TopicPageText(
@@ -138,7 +138,7 @@ class PageWriter:
         """Write the page of a topic with these children, which may include new ones. `sources` are the children's; by
         default those of the topic."""
         sources = self.read_sources(*topic.sources) if sources is None else sources
-        before = self._vault.read(topic.page_path) if topic.page else None
+        before = self.vault.read(topic.page_path) if topic.page else None
         above = self.names_above(topic.folder, topic.project)
         outgrown = _is_outgrown(topic, before, sources, above)
         project_title = self.project_title(topic.folder, topic.project)
@@ -168,7 +168,7 @@ class PageWriter:
     def _names_beside(self, topic: Topic) -> set[str]:
         """Return the folder names of the sibling topics, also as their pages' current titles would name them."""
         parent = topic.folder.rpartition("/")[0]
-        pages = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=parent), MOST)
+        pages = self.index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=parent), MOST)
         names: set[str] = set()
         for page in pages:
             folder = page.path.rpartition("/")[0]
@@ -181,25 +181,25 @@ class PageWriter:
         length = sum(map(_length, request.sources)) // CHARS_PER_TOKEN
         budget = min(MOST_TOKENS, max(LEAST_TOKENS, int(SHARE * length)))
         common = self._common(request.sources)
-        summary = self._summarizer.summarize(
+        summary = self.summarizer.summarize(
             replace(request, budget_tokens=budget, common=common, gist_sentences=GIST_SENTENCES)
         )
         return replace(summary, title=title or summary.title)
 
     def _common(self, sources: Sequence[SummarySource]) -> Mapping[str, float]:
         unique = sorted({word for source in sources for word in words(f"{source.title} {source.text[:20_000]}")})
-        whole = max(1, self._index.watermark().chunks)
-        return {word: count / whole for word, count in self._index.frequencies(unique).items()}
+        whole = max(1, self.index.watermark().chunks)
+        return {word: count / whole for word, count in self.index.frequencies(unique).items()}
 
     def _with_own_text(self, path: NotePath, written: str, before: NoteFile | None) -> WriteStep:
         """Keep a person's text on the page, and the list of related topics."""
         if before is None:
             return WriteStep(path, written, parts=parts_of(written))
-        if not (made := self._vault.ledger.parts(before.record.id)):
+        if not (made := self.vault.ledger.parts(before.record.id)):
             raise Refused(f"{path} is your own: remove it to have one made")
         related = related_section(before.text)
         parts = {**parts_of(written), RELATED_PART: made[-1].get(RELATED_PART, [])}
-        if not self._vault.filing.is_as_we_wrote(before):
+        if not self.vault.filing.is_as_we_wrote(before):
             if is_sealed(before.text):  # written by another device of yours, so no line of it is a person's
                 made = [*made, {**parts_of(before.text), TITLE: [], RELATED_PART: []}]
             written = merged(with_related_section(before.text, ""), written, made)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, etag_of
@@ -18,38 +19,38 @@ from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, OwnershipTier, Provenance, tier_of
 
 
+@dataclass(frozen=True)
 class TopicFiles:
     """The files of topics, a part of the vault. Thread-safe; each verb may be called again after a crash."""
 
-    def __init__(self, notes: NoteStore, ledger: Ledger, provenance: Provenance) -> None:
-        self._notes = notes
-        self._ledger = ledger
-        self._provenance = provenance
+    notes: NoteStore
+    ledger: Ledger
+    provenance: Provenance
 
     def move(self, source: NotePath, target: NotePath, note_id: NoteId) -> NoteFile:
         """Rename a note's file, unless that was done before.
 
         Raises NotFound if the note is in neither place, Refused if it is not ours, AlreadyExists if the new place is
         taken, StorageFailed."""
-        self._notes.require_vault()
+        self.notes.require_vault()
         file = self._find(source, note_id)
         if file is None:
             if moved := self._find(target, note_id):
                 return moved
             raise NotFound(f"{source} is not what it was", hint="the next compaction finds where it is")
-        if not self._provenance.vouches(source, note_id):
+        if not self.provenance.vouches(source, note_id):
             raise Refused(f"{source} is a personal note: this installation did not write it")
         record = file.record
         kind = PAGE_KIND if record.state is NoteState.SUMMARY else record.kind
         self.record(note_id, target, record.content_hash, kind, record.project, left=source)
-        return self._notes.move(source, target)
+        return self.notes.move(source, target)
 
     def move_to_free(self, file: NoteFile, place: str) -> NoteFile:
         """Rename a note's file to the first free name of this place in the managed folder. Raises as `move`."""
         record = file.record
         for tail in name_tails(record.id):
             with suppress(AlreadyExists):
-                return self.move(record.path, self._notes.layout.in_home(f"{place}{tail}.md"), record.id)
+                return self.move(record.path, self.notes.layout.in_home(f"{place}{tail}.md"), record.id)
         raise AlreadyExists(f"every name for {record.path} is taken", hint="give it another title")
 
     def owns(self, file: NoteFile) -> bool:
@@ -57,11 +58,11 @@ class TopicFiles:
         is."""
         record = file.record
         if record.state is NoteState.SUMMARY:
-            return self.is_as_we_wrote(file) or bool(self._ledger.parts(record.id))
+            return self.is_as_we_wrote(file) or bool(self.ledger.parts(record.id))
         if record.problem or record.is_log or record.state is NoteState.DELETED:
             return False
-        vouched = self._provenance.vouches(record.path, record.id)
-        return tier_of(record.path, layout=self._notes.layout, vouched=vouched) is OwnershipTier.AGENT
+        vouched = self.provenance.vouches(record.path, record.id)
+        return tier_of(record.path, layout=self.notes.layout, vouched=vouched) is OwnershipTier.AGENT
 
     def may_relink(self, file: NoteFile) -> bool:
         """Return whether a person may have links rewritten in the note. Logs are excluded, since the id of an entry is
@@ -85,8 +86,8 @@ class TopicFiles:
         person allows a file that we do not own.
 
         Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed."""
-        self._notes.require_vault()
-        file = self._notes.read(path)
+        self.notes.require_vault()
+        file = self.notes.read(path)
         start = 0 if is_whole else file.body_start
         if etag_of(file.text[start:].encode()) == after:
             return file
@@ -98,36 +99,36 @@ class TopicFiles:
         data = (file.text[:start] + redirected(file.text[start:], redirects)).encode()
         record = file.record
         if not is_ours:
-            return self._notes.write(path, data, record.etag)
-        body = self._notes.note(path, data, record.etag, self._notes.stat(path)).body
+            return self.notes.write(path, data, record.etag)
+        body = self.notes.note(path, data, record.etag, self.notes.stat(path)).body
         if record.state is NoteState.SUMMARY:
             return self.write_page(path, data, record.etag)
         self.record(record.id, path, content_hash(body), record.kind, record.project, was=record.content_hash)
-        return self._notes.write(path, data, record.etag)
+        return self.notes.write(path, data, record.etag)
 
     def revise(self, path: NotePath, text: str, expected: Etag) -> NoteFile:
         """Replace the text of a note of ours; `expected` is the etag that you read.
 
         Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed."""
-        self._notes.require_vault()
-        file = self._notes.read(path)
+        self.notes.require_vault()
+        file = self.notes.read(path)
         if not self.owns(file):
             raise Refused(f"{path} is not this installation's own", hint="edit the file by hand")
         if file.record.etag != expected:
             raise PreconditionFailed(f"{path} has changed since it was read", hint="read it again")
         data = text.encode()
-        record = self._notes.note(path, data, expected, self._notes.stat(path)).record
+        record = self.notes.note(path, data, expected, self.notes.stat(path)).record
         self.record(record.id, path, record.content_hash, record.kind, record.project)
-        return self._notes.write(path, data, expected)
+        return self.notes.write(path, data, expected)
 
     def write_page(self, path: NotePath, data: bytes, expected: Etag | None, parts: Parts | None = None) -> NoteFile:
         """Write a page. `parts`: the parts of a topic's page as we made it, without your own words in it. `expected`
         and errors as for `StorageBackend.write`."""
-        self._notes.require_vault()
+        self.notes.require_vault()
         text = data.decode()
         meta = frontmatter.parse(text).meta
         page_id = NoteId(str(meta["id"]))
-        made = [*self._ledger.parts(page_id), *([parts] if parts is not None else [])]
+        made = [*self.ledger.parts(page_id), *([parts] if parts is not None else [])]
         content = etag_of(data)
         if made and own_text(text, made):
             content = f"{SHARED} {content}"
@@ -135,7 +136,7 @@ class TopicFiles:
             content = f"{TITLED} {content}"
         self.record(page_id, path, content, PAGE_KIND, None, parts=parts)
         try:
-            return self._notes.write_made(path, data, expected)
+            return self.notes.write_made(path, data, expected)
         except PreconditionFailed:
             if parts is not None and made[:-1]:
                 self.record(page_id, path, content, PAGE_KIND, None, parts=made[-2])
@@ -144,7 +145,7 @@ class TopicFiles:
     def refresh_page(self, path: NotePath, data: bytes) -> NoteFile | None:
         """Write a page that only we write, unless you have changed, forgotten, archived or removed it, or it has these
         bytes already. Return it if it was written. Raises StorageFailed."""
-        page = self._notes.find(path)
+        page = self.notes.find(path)
         if page is None:
             return None if self.made_by_us(path) else self.write_page(path, data, None)
         if page.record.etag == etag_of(data) or not self.is_as_we_wrote(page):
@@ -153,25 +154,25 @@ class TopicFiles:
 
     def write_plain(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
         """Write a file for people; `expected` and errors as for `StorageBackend.write`."""
-        self._notes.require_vault()
-        return self._notes.write(path, data, expected)
+        self.notes.require_vault()
+        return self.notes.write(path, data, expected)
 
     def edit_plain(self, path: NotePath, edited: Callable[[str], str]) -> NoteFile:
         """Replace the text of a file for people by the result of `edited`. Raises the errors of `NoteStore.change`."""
-        self._notes.require_vault()
-        return self._notes.change(path, lambda _, text: edited(text))
+        self.notes.require_vault()
+        return self.notes.change(path, lambda _, text: edited(text))
 
     def remove_page(self, path: NotePath, expected: Etag) -> None:
         """Remove a page. Raises NotFound, PreconditionFailed if it is not as we wrote it, StorageFailed."""
-        self._notes.require_vault()
-        self._notes.remove_generated(path, expected)
-        self._notes.backend.settle(min_age_s=0, path=path)  # else it is held for a while, and so is its folder
+        self.notes.require_vault()
+        self.notes.remove_generated(path, expected)
+        self.notes.backend.settle(min_age_s=0, path=path)  # else it is held for a while, and so is its folder
 
     def remove_folder(self, folder: NotePath) -> bool:
         """Remove a folder; False if it is not empty. Earlier versions of its page, which are kept for a while, are
         ignored."""
-        self._notes.backend.settle(min_age_s=0, path=NotePath(f"{folder}/{PAGE}"))
-        return self._notes.backend.rmdir_empty(folder)
+        self.notes.backend.settle(min_age_s=0, path=NotePath(f"{folder}/{PAGE}"))
+        return self.notes.backend.rmdir_empty(folder)
 
     def is_as_we_wrote(self, page: NoteFile) -> bool:
         """Return whether a page is as we wrote it, to the byte: we don't overwrite your edits."""
@@ -179,21 +180,21 @@ class TopicFiles:
 
     def is_as_written(self, page: NoteRecord) -> bool:
         """Return whether the indexed page is as we wrote it."""
-        return bool(self._ledger.written(page.etag, PAGE_KIND, None))
+        return bool(self.ledger.written(page.etag, PAGE_KIND, None))
 
     def page_state(self, page: NoteRecord) -> PageState:
         """Return which parts of a page, as the index has it, are yours."""
         if self.is_as_written(page):
             return PageState()
-        titles = {title for parts in self._ledger.parts(page.id) for title in parts.get(TITLE, ())}
+        titles = {title for parts in self.ledger.parts(page.id) for title in parts.get(TITLE, ())}
         is_titled = hash_title(page.title) not in titles
-        return PageState(not self._ledger.written(f"{TITLED} {page.etag}", PAGE_KIND, None), is_titled)
+        return PageState(not self.ledger.written(f"{TITLED} {page.etag}", PAGE_KIND, None), is_titled)
 
     def folder_before(self, page: NoteRecord) -> str | None:
         """Return the name that the folder of this page had, if another program or you have renamed it since we wrote
         there."""
-        last = self._ledger.places_of(page.id)[-1:]
-        if not last or last[0] == page.path or not self._provenance.vouches(page.path, page.id):
+        last = self.ledger.places_of(page.id)[-1:]
+        if not last or last[0] == page.path or not self.provenance.vouches(page.path, page.id):
             return None
         before = last[0].split("/")[-2]
         return None if before == page.path.split("/")[-2] else before
@@ -205,16 +206,16 @@ class TopicFiles:
             validate_new(path)
         except PathRefused:
             return False  # nothing could be moved there
-        if PAGE_KIND in self._ledger.kinds_at(path):
+        if PAGE_KIND in self.ledger.kinds_at(path):
             return True
-        places = self._ledger.places_of(page.id) if page else []
-        if not page or not places or PAGE_KIND not in self._ledger.kinds_at(places[-1]):
+        places = self.ledger.places_of(page.id) if page else []
+        if not page or not places or PAGE_KIND not in self.ledger.kinds_at(places[-1]):
             return False
-        return self._provenance.vouches(path, page.id)
+        return self.provenance.vouches(path, page.id)
 
     def is_named_by_us(self, page: NoteRecord) -> bool:
         """Return whether the page is where we put it and was never elsewhere, so that its folder's name is ours."""
-        return self._ledger.places_of(page.id) == [page.path]
+        return self.ledger.places_of(page.id) == [page.path]
 
     def may_move(self, path: NotePath, note_id: NoteId) -> bool:
         """Return whether it is a note of ours, under a name that we could give."""
@@ -222,10 +223,10 @@ class TopicFiles:
             validate_new(path)
         except PathRefused:
             return False
-        return self._provenance.vouches(path, note_id)
+        return self.provenance.vouches(path, note_id)
 
     def _find(self, path: NotePath, note_id: NoteId) -> NoteFile | None:
-        file = self._notes.find(path)
+        file = self.notes.find(path)
         if file and file.record.id == note_id and file.record.state is not NoteState.DELETED:
             return file
         return None
@@ -242,7 +243,7 @@ class TopicFiles:
         parts: Parts | None = None,
     ) -> None:
         """Record the file before it is written: a crash in between leaves a known place without a file."""
-        at = self._notes.clock().timestamp()
-        first = self._ledger.first(note_id, was or content)
+        at = self.notes.clock().timestamp()
+        first = self.ledger.first(note_id, was or content)
         now = content if content != first else None
-        self._ledger.record(LedgerEntry(note_id, path, first, kind, project, None, at, left, now, parts=parts))
+        self.ledger.record(LedgerEntry(note_id, path, first, kind, project, None, at, left, now, parts=parts))
