@@ -80,6 +80,10 @@ _CLOCK = re.compile(
     r"|\b(?P<hour2>[01]?[0-9]|2[0-3])(?::(?P<minute2>[0-5][0-9]))? ?(?P<half2>[ap]\.?m\b)"
     r"|\b(?P<hour3>[01]?[0-9]|2[0-3]):(?P<minute3>[0-5][0-9])\b|\b(?P<part>morning|noon|afternoon|evening)\b"
 )
+_BREAK = re.compile(r"(?:[^\s,;:–—]+ ){3}[^\s,;:–—]+([,;:.!?–—]) \S+ \S")
+"""Matches the end of a clause (group 1) whose day has nothing to do with a time after it: `I pay by Friday, lunch is at
+1`, but not `on Friday, at 1` or `tomorrow, call Bo at 1`."""
+_THE = re.compile(r"[ ,(]*(?:(?:the|den|dem|der|le|el) )?")
 _PARTS = {"morning": time(9), "noon": time(12), "afternoon": time(14), "evening": time(18)}
 _WORD = re.compile(r"[^\W\d_]+(?:[-’][^\W\d_]+)*")
 
@@ -112,16 +116,33 @@ def find_due(text: str, said: datetime) -> DueDate | None:
     `next month` is its first day. `Monday in two weeks` is two weeks after the next Monday, and `in two weeks on
     Monday` the Monday that is nearest to the day in two weeks."""
     plain = in_english(text)
-    clock = next(_CLOCK.finditer(plain), None)
-    at = _time_of(clock) if clock else None
-    for match, moment in future_days(plain, said):
+    clocks = list(_CLOCK.finditer(plain))
+    days = list(future_days(plain, said))
+    if days:
+        match, moment = days[0]
         ahead = match["ahead"] or ""
         if "hour" in ahead or "minute" in ahead:
             return DueDate(moment.date(), moment.time().replace(second=0, microsecond=0))
-        return DueDate(moment.date(), at)
-    if at is None or clock is None or (clock["part"] and "today" not in plain):
+        for other, day in days[1:2]:
+            if f"{day:%A}".lower() == match["word"] and _THE.fullmatch(plain, match.end(), other.start()):
+                match, moment = other, day  # `Tuesday, December 8`
+        clock = _clock_of(match, clocks, plain)
+        return DueDate(moment.date(), _time_of(clock) if clock else None)
+    if not clocks or (clocks[0]["part"] and "today" not in plain):
         return None
+    at = _time_of(clocks[0])
     return DueDate(said.date() + timedelta(days=at <= said.time()), at)
+
+
+def _clock_of(day: re.Match[str], clocks: Sequence[re.Match[str]], plain: str) -> re.Match[str] | None:
+    """Return the time that is nearest to a day, in the same clause and without another day between them."""
+    found: dict[int, re.Match[str]] = {}
+    for clock in reversed(clocks):
+        start, end = min(day.end(), clock.end()), max(day.start(), clock.start())
+        breaks = (start <= mark.start(1) for mark in _BREAK.finditer(plain, 0, end))
+        if not (any(breaks) or _CORE.search(plain, start, end)):
+            found[end - start] = clock
+    return found[min(found)] if found else None
 
 
 def future_days(plain: str, said: datetime) -> Iterator[tuple[re.Match[str], datetime]]:
@@ -174,7 +195,7 @@ def _moment(match: re.Match[str], said: datetime) -> datetime | None:
     if match["numbers"]:  # dateparser takes the numbers for a time
         day, month, year = match["numbers"].split(".")
         return _parsed(f"{day} {date(2000, int(month), 1):%B} {year}", said)
-    return _parsed(match["iso"] or re.sub(r"\b(?:of|de|del) ", "", match["absolute"]), said)
+    return _parsed(match["iso"] or re.sub(r"\b(?:of|del?) |(?<=1)er\b", "", match["absolute"]), said)
 
 
 def _days_until(word: str, said: datetime) -> int:
