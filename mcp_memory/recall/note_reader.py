@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from mcp_memory.capture.transcript_store import SegmentOrigin
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, PrivateMarks
@@ -12,13 +13,14 @@ from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, 
 from mcp_memory.recall.remarks.note_remarks import describe_links, successor_of
 from mcp_memory.recall.topic_page import TopicPages
 from mcp_memory.text.escape_invisible import in_quotes
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import sections
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.project_state import is_state
 from mcp_memory.vault.succession.entry_marks import superseded
 from mcp_memory.vault.vault import Vault
-from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
+from mcp_memory.vault.withheld_pages import quotes_forgotten, sources_of, withheld
 
 BEGINNING_CHARS = 30
 """The characters of an entry that appear beside its id."""
@@ -74,8 +76,20 @@ class NoteReader:
             if is_state(file.record.path, self.vault.layout):
                 etag = file.record.etag[:ETAG_CHARS]
                 replaced.append(f"To replace this text: memory_append path={file.record.path} etag={etag}")
-        replaced += [SAID_IN_SESSIONS] if not lines and any(file.record.session for file, _ in files) else []
+        said = [] if lines else [self._said_at(file) or SAID_IN_SESSIONS for file, _ in files if file.record.session]
+        replaced += dict.fromkeys(said)
         return without_repeats(shown), links, replaced
+
+    def _said_at(self, file: NoteFile) -> str | None:
+        """Return the session and the line of its transcript that a note was extracted from, while that is kept."""
+        source = next(iter(sources_of(file.text)), "").rpartition("@")[0]
+        origin = SegmentOrigin(file.record.source or "", source, file.record.session or "", None)
+        pages = Filters(states=frozenset({NoteState.TRANSCRIPT}), path_prefix=f"@{TRANSCRIPTS}/{origin.folder}")
+        words, found = content_words(file.body), list[tuple[int, NotePath, int]]()
+        for page in self.index.notes(pages):
+            lines = enumerate(self.vault.read(page.path).text.splitlines(), 1)
+            found += ((-len(words & content_words(line)), page.path, number) for number, line in lines)
+        return f"Said in session {origin.thread}: {min(found)[1]}:{min(found)[2]}" if found else None
 
     def visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
         """Return a note that may be shown. Raises NotFound for a forgotten note, for a file that isn't a note (ignored,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,6 +68,19 @@ def test_what_the_agent_uses_of_a_note_is_counted_after_its_turn(served: Place):
     hook(served, "stop", transcript(served, "uses", turn))
     shown = "shown 1 time, used 1: needs 0.26 instead of 0.30  (mcp-memory mute --undo"
     assert eventually(lambda: shown in served.run("why", "uses").ok().out)
+
+
+def test_a_note_leads_to_the_line_of_its_session(served: Place):
+    decided = "We decided to keep the crane register in Postgres."
+    said = [("user", "Good morning."), ("assistant", "Hello, which register is it about?"), ("user", decided)]
+    turns = [line(number, text, role=role, sessionId="where") for number, (role, text) in enumerate(said, 1)]
+    hook(served, "stop", transcript(served, "where", turns))
+    hit, *_ = eventually(lambda: hits(served, "crane register Postgres", kinds=["decision"]))
+    said_in = re.compile(r"^Said in session where: ((@transcripts/claude-code/where-\w+)/0001\.md):(\d+)$", re.M)
+    place = eventually(lambda: said_in.search(asked(served, "recall", ids=[hit["id"]])["text"]))
+    assert decided in asked(served, "recall", path=place[1], lines=f"{place[3]}-{place[3]}")["text"]
+    for folder in (place[2], "@transcripts/claude-code/where"):
+        assert decided in asked(served, "recall", path=folder)["text"]
 
 
 @pytest.mark.parametrize("source", ["resume", "clear", "compact"])

@@ -8,7 +8,7 @@ from mcp_memory.core.core import Core
 from mcp_memory.core.requests import RecallRequest
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.models import Filters, is_channel
+from mcp_memory.models import Filters, NotePath, NoteState, is_channel
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import length
@@ -18,6 +18,7 @@ from mcp_memory.search.filters import checked_query
 from mcp_memory.search.thresholds import UNSURE
 from mcp_memory.text.escape_invisible import in_line
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
+from mcp_memory.vault.config import TRANSCRIPTS
 
 MOST_NOTES = 100
 """The most notes of one recall by ids."""
@@ -116,10 +117,21 @@ async def _start(core: Core, filters: Filters, plan: RecallPlan) -> RecalledText
 
 async def _notes(core: Core, request: RecallRequest, plan: RecallPlan) -> RecalledText:
     await check_visible(core, request.project, plan.targets)
+    pages = await in_thread(_pages_of, core, request.path or "", what="looking for a session")
     return await core.search.lookup.reach(
-        plan.targets,
+        pages or plan.targets,
         lambda wanted: core.recall.answerer.notes(wanted, request.lines, plan.budget_tokens, request.project),
     )
+
+
+def _pages_of(core: Core, path: str) -> list[NotePath]:
+    """Return the pages of a session's transcript, by its folder or by `@transcripts/CLIENT/SESSION`."""
+    client, _, session = path.rstrip("/").rpartition("/")
+    if not client.startswith(f"@{TRANSCRIPTS}/") or session.endswith(".md"):
+        return []
+    pages = Filters(states=frozenset({NoteState.TRANSCRIPT}), path_prefix=path)
+    found = core.index.notes(pages) or core.index.notes(replace(pages, path_prefix=client, session=session))
+    return sorted(note.path for note in found)[:MOST_NOTES]
 
 
 async def check_visible(core: Core, project: str | None, targets: Sequence[str]) -> None:
