@@ -173,7 +173,8 @@ class CandidateIngest:
         """Store a candidate; return KNOWN if it isn't new, or perhaps only a task."""
         if await self.has(note_id, captured):
             return CandidateOutcome.KNOWN
-        taken_back = candidate.replaces or (candidate.instead_of and id_of(candidate.instead_of, captured))
+        taken_back = candidate.replaces or await self._session_notes.find_restated(candidate, captured)
+        taken_back = taken_back or (candidate.instead_of and id_of(candidate.instead_of, captured))
         conflicts = self._core.indexing.conflicts
         given = candidate, taken_back, captured.project, self._index, conflicts.texts
         meant, candidate = await in_thread(find_meant, *given, what="looking for what is taken back")
@@ -182,8 +183,8 @@ class CandidateIngest:
         if near is None and not meant:
             await self.record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
-        new = NoteText(candidate.statement, "", candidate.kind, captured.project, captured.session[:MAX_WORD])
         await self._session_notes.drop_proposal(taken_back, captured.session)
+        new = NoteText(candidate.statement, "", candidate.kind, captured.project, captured.session[:MAX_WORD])
         contrary = meant or await in_thread(conflicts.contradicted_by, new, what="looking for contradictions")
         contested = [one.id for one, _ in meant] or find_contested(contrary, candidate)
         is_outright = candidate.outright and candidate.score >= SURE
@@ -194,8 +195,7 @@ class CandidateIngest:
         must_wait = must_wait or not self._config.auto_accept or is_past(candidate, contrary, self._clock())
         is_named = ends is not None and ends[1].outright
         waits = must_wait or not (is_sure or (is_named and candidate.reverses and candidate.voice is Voice.SAID))
-        is_bare = candidate.reverses is not None and not candidate.reverses.now
-        if ends and is_named and is_bare and not ends[1].after and not waits:
+        if ends and is_named and not (waits or ends[1].after) and candidate.reverses and not candidate.reverses.now:
             await self._session_notes.retire((ends[0].path, None), captured, "taken back in a session")
             await self.record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN

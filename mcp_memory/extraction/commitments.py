@@ -8,6 +8,7 @@ from datetime import datetime, time, timedelta, tzinfo
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.comparison.values import CLAUSE
 from mcp_memory.extraction.candidate_log import CandidateLog
 from mcp_memory.models import NoteId, NotePath, PrivateMarks
 from mcp_memory.recall.moments.note_mentions import activities_in
@@ -15,7 +16,7 @@ from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, mak
 from mcp_memory.statements.statement_rules import OUTRIGHT, classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.conversation.messages import Turn
-from mcp_memory.text.dates.due import find_due
+from mcp_memory.text.dates.due import DueDate, find_due
 from mcp_memory.text.dates.ends import find_limit
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.sentences import sentences
@@ -44,10 +45,20 @@ def with_dates(candidate: Candidate, zone: tzinfo, now: datetime, message: str =
     said = candidate.at.astimezone(zone)
     if candidate.kind is not StatementKind.COMMITMENT:
         return _with_end(candidate, said, now, message)
-    due = find_due(candidate.text, said)
+    due = _find_due(candidate, said)
     if due is None or candidate.voice is Voice.UNSURE or datetime.combine(due.day, time.max, zone) < now - LATE:
         return replace(candidate, due=due)
     return replace(candidate, due=due, outright=True, score=OUTRIGHT)
+
+
+def _find_due(candidate: Candidate, said: datetime) -> DueDate | None:
+    """Return when a promise is due, by the clause that promises: `the demo is on Friday, I'll send it today`."""
+    clauses = [] if candidate.replaces else CLAUSE.split(candidate.statement)
+    dated = [clause for clause in clauses if find_due(clause, said)]
+    for clause in dated[1:] and dated:
+        if any(one and one.kind is StatementKind.COMMITMENT for one in map(classify, user_sentences(clause))):
+            return find_due(candidate.text if clause == dated[0] else clause, said)
+    return find_due(candidate.text, said)
 
 
 def _with_end(candidate: Candidate, said: datetime, now: datetime, message: str) -> Candidate:

@@ -8,6 +8,7 @@ from functools import partial
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.comparison.values import CLAUSE, tokens
 from mcp_memory.models import NoteRecord
+from mcp_memory.statements.candidate import Candidate, Voice
 from mcp_memory.statements.cues import has_cue
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.conversation.own_words import lowered
@@ -15,6 +16,7 @@ from mcp_memory.text.dates.due import DueDate, due_from, find_due, future_days, 
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import are_two, content_words, coverage
 from mcp_memory.text.language.word_tables import read_cues
+from mcp_memory.vault.ownership import PROMISED
 
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
 """The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
@@ -73,6 +75,13 @@ def find_moved(
             if old and (due := find_due(target[1], datetime.combine(old.day, time(), zone) if is_same_day else at)):
                 yield sentence, fitting[0], due
         before = sentence.view
+
+
+def is_restated(promise: NoteRecord, candidate: Candidate) -> bool:
+    """Return whether a candidate is an older promise of the same author made again, and no further reminder."""
+    words, at, is_agents = candidate.statement, candidate.at, promise.meta.get("voice") == PROMISED
+    is_older = at is not None and (promise.created or at) < at and is_agents is (candidate.voice is Voice.PROMISED)
+    return is_older and not _cues()["further"].search(lowered(words)) and is_same_duty(words, promise.title)
 
 
 def is_same_duty(said: str, stored: str) -> bool:

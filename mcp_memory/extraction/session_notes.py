@@ -14,7 +14,7 @@ from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
-from mcp_memory.extraction.kept import find_moved, kept
+from mcp_memory.extraction.kept import find_moved, is_restated, kept
 from mcp_memory.extraction.note_copies import find_same
 from mcp_memory.extraction.reversed_notes import confirms
 from mcp_memory.indexing.stated_texts import LONG_AGO
@@ -207,15 +207,24 @@ class SessionNotes:
     ) -> tuple[tuple[str, ...], list[Candidate]]:
         """Mark the promises that you report as kept as done. Return the sentences that report it or move a promise, and
         the promises for their new days."""
-        own = captured.project if is_channel(captured.project) else None  # otherwise you may report it in any project
-        wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
-        duties = await in_thread(self._core.index.notes, wanted, what="looking for duties")
+        duties = await self._duties(captured)
         done = await in_thread(kept, captured.messages, duties, before, what="looking for what is done")
         for note in [note for notes in done.values() for note in notes]:
             with suppress(Refused, NotFound):
                 await forget_note(self._core, note.path, None, done=True)
         moved = await in_thread(lambda: [*self._moved(captured, duties)], what="looking for what is moved")
         return tuple(text.casefold().rstrip(".! ") for text in (*done, *(one.said for one in moved))), moved
+
+    async def find_restated(self, candidate: Candidate, captured: CapturedMessages) -> NoteId | None:
+        """Return the open promise that a promise with a date repeats, for the same day or another."""
+        duties = await self._duties(captured) if candidate.due else ()
+        same = [one.id for one in duties if is_restated(one, candidate)]
+        return same[0] if len(same) == 1 else None
+
+    async def _duties(self, captured: CapturedMessages) -> list[NoteRecord]:
+        own = captured.project if is_channel(captured.project) else None  # otherwise you may report it in any project
+        wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
+        return await in_thread(self._core.index.notes, wanted, what="looking for duties")
 
     def _moved(self, captured: CapturedMessages, duties: Sequence[NoteRecord]) -> Iterator[Candidate]:
         for message in captured.messages:

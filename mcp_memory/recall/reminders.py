@@ -179,7 +179,7 @@ def _line(one: Commitment) -> str:
 def _title(one: Commitment) -> str:
     title = f"{in_quotes(one.text)} [{one.note.id[-ID_CHARS:]}]"
     if not is_persons(one.note):
-        title += f" (noted by {in_line(str(one.note.source))})"
+        title += f" ({'promised' if 'voice' in one.note.meta else 'noted'} by {in_line(str(one.note.source))})"
     return f"{title} ({one.remark})" if one.remark else title
 
 

@@ -9,6 +9,7 @@ from mcp_memory.statements.proposals import (
     is_own,
     is_own_proposal,
     is_put_to_the_person,
+    promises_later,
 )
 from mcp_memory.statements.self_contained import LEAST_TERMS
 from mcp_memory.statements.spoken import SpokenSentence
@@ -64,7 +65,7 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
         return None
     manner = found["manner"].match(view)
     said = assistant_sentences(assistant)
-    last = range(max(0, len(said) - MOST_SENTENCES), len(said))
+    last = [at for at in range(max(0, len(said) - MOST_SENTENCES), len(said)) if not promises_later(said[at])]
     proposals = [at for at in last if is_own_proposal(said, at) and not found["chore"].search(said[at].view)]
     if not proposals or found["refuses"].match(view) or asks_how_it_is(said[-1]):
         return None

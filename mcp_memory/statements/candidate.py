@@ -42,6 +42,8 @@ class Voice(StrEnum):
     """You typed it in a session."""
     AGREED = "agreed"
     """The agent proposed it, and you agreed."""
+    PROMISED = "promised"
+    """The agent promised it, and is to do it."""
     WROTE = "wrote"
     """You wrote it into a log."""
     UNSURE = "unsure"

@@ -11,7 +11,7 @@ from mcp_memory.statements.candidate import Candidate, Voice
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.finder import find_statements
 from mcp_memory.statements.lessons import extract_lessons
-from mcp_memory.statements.proposals import repeats
+from mcp_memory.statements.proposals import find_promises, repeats
 from mcp_memory.text.conversation.own_words import pasted_words
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.facts import EXACT, facts
@@ -48,7 +48,7 @@ def extract_candidates(
             log.warning("a transcript can't be read again, so nothing counts as agreed to: %s", error.code)
             return True
 
-    found = [*find_statements(everything, model, has_read), *extract_lessons(everything)]
+    found = [*find_statements(everything, model, has_read), *extract_lessons(everything), *find_promises(everything)]
     new = [one for one in found if one.offset in offsets]
     replaced = [one.instead_of for one in new if one.instead_of]
     stored = appended_texts(everything)

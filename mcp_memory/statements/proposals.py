@@ -1,14 +1,21 @@
-"""Decides whether a sentence of an assistant is its own proposal, which a person may agree to, and not text that the
-assistant quotes, reports or has read.
+"""Decides whether a sentence of an assistant is its own proposal, which a person may agree to, or its own promise, and
+not text that the assistant quotes, reports or has read.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
 
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
 from mcp_memory.statements.cues import PROPOSAL, patterns
-from mcp_memory.statements.user_sentences import UserSentence
+from mcp_memory.statements.statement_rules import TENTATIVE
+from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
 from mcp_memory.text.conversation.own_words import MASK
+from mcp_memory.text.dates.due import future_days, in_english
 from mcp_memory.text.language.terms import REPEATED, content_words, coverage
+from mcp_memory.text.language.word_tables import has_cue
 
 HasRead = Callable[[str], bool]
 """Returns whether the assistant has read a statement in its session."""
@@ -20,6 +27,10 @@ QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
 """The least words of a quotation, and the least content words of the sentence around it. A sentence with fewer words of
 its own is a quotation. So is a sentence that proposes nothing, if less than half of its words are its own."""
 
+_LANGUAGES = ("en", "de", "fr", "es")
+_ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
+"""A time before all dates that a sentence may name."""
+_has = partial(has_cue, "mcp_memory.statements", "promises.toml")
 _SENTENCE_ENDS = re.compile(r"[.!?…]+(?=\s|$)|\n\s*\n|[\n|•]")
 
 
@@ -78,6 +89,27 @@ def repeats(statement: str, texts: Iterable[str]) -> bool:
         if any(coverage(words, content_words(part)) >= REPEATED for part in parts):
             return True
     return False
+
+
+def find_promises(messages: Sequence[TranscriptMessage]) -> Iterator[Candidate]:
+    """Yield the agent's promises for a day after their own."""
+    for message in messages:
+        at, said = message.turn.at, assistant_sentences(message.turn.text) if message.role is Role.ASSISTANT else ()
+        for place, sentence in enumerate(said):
+            if at and is_own(said, place) and promises_later(sentence, at):
+                given = StatementKind.COMMITMENT, sentence.text, TENTATIVE, False
+                yield Candidate.from_message(message, *given, voice=Voice.PROMISED)
+
+
+def promises_later(sentence: UserSentence, at: datetime = _ANY_TIME) -> bool:
+    """Return whether a sentence of an agent promises an act for a later day. Most of its plans are for the next
+    minute: `I'll run the tests`."""
+    view = sentence.view
+    if sentence.is_question or _has("unsure", view) or not any(_has(language, view) for language in _LANGUAGES):
+        return False
+    plain = in_english(view)
+    days = [(match.start(), day.date()) for match, day in future_days(plain, at)]
+    return bool(days) and days[0][1] > at.date() and not _has("other_day", plain[: days[0][0]])
 
 
 def _passes(view: str) -> bool:

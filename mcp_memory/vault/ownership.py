@@ -24,10 +24,13 @@ SHARED, TITLED = "shared", "titled"
 PERSONS_SOURCES = frozenset({None, PERSON, DISK, DREAM})
 """The sources that write for the person: an edit by hand, a terminal, and dreaming with their ticks."""
 
+PROMISED = "promised"
+"""The voice of what an agent promised itself."""
+
 
 def is_persons(note: NoteRecord) -> bool:
     """Return whether a note is the person's own, or was captured from what they said or agreed to."""
-    return note.source in PERSONS_SOURCES or "voice" in note.meta
+    return note.source in PERSONS_SOURCES or note.meta.get("voice", PROMISED) != PROMISED
 
 
 def author_of(note: NoteRecord) -> str | None:

@@ -18,8 +18,8 @@ def person(text: str, offset: int = 0, at: datetime | None = AT) -> TranscriptMe
     return TranscriptMessage(Role.USER, Turn("Ada", text, at), offset)
 
 
-def assistant(text: str, offset: int = 0) -> TranscriptMessage:
-    return TranscriptMessage(Role.ASSISTANT, Turn("Assistant", text, AT), offset)
+def assistant(text: str, offset: int = 0, at: datetime | None = AT) -> TranscriptMessage:
+    return TranscriptMessage(Role.ASSISTANT, Turn("Assistant", text, at), offset)
 
 
 def tool(text: str, offset: int = 0, *, name: str = "Bash", failed: bool = False) -> TranscriptMessage:

@@ -49,6 +49,7 @@ from mcp_memory.text.dates import parse_argument
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.usage.note_use import Heat, NoteUse, heat
 from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.ownership import is_persons
 
 CHAIN_S = 60.0
 
@@ -145,6 +146,7 @@ async def due(core: Core, request: DueRequest) -> Payload:
             **{name: getattr(one.note, name) for name in ("id", "path", "project", "source", "session")},
             "title": one.text,
             "due": one.note.meta["due"], "when": one.when, "stage": one.stage, "done_at": one.note.meta.get("done_at"),
+            "owner": "you" if is_persons(one.note) else one.note.source,
         }
         for one in found
         if client in (None, one.note.source)

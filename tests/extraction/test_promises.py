@@ -1,0 +1,63 @@
+"""What agents promise in their own words, in four languages. The 20th of November 2026, when they do, is a Friday."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.models import NoteState
+from tests.extraction.talks import assistant, person, take
+from tests.support.briefings import begun
+from tests.support.world import World, paths
+
+pytestmark = pytest.mark.anyio
+
+PROMISES = {
+    "I will send the slides tomorrow.": "2026-11-21",
+    "I'll rerun the load test on Wednesday and report the numbers to you.": "2026-11-25",
+    "All green, and I'll follow up with the vendor next week.": "2026-11-23",
+    "I'll have the draft ready before the release on December 3.": "2026-12-03",
+    "Ich schicke dir den Bericht morgen um 15 Uhr.": "2026-11-21T15:00:00+00:00",
+    "Am Montag lasse ich den Probelauf noch einmal laufen.": "2026-11-23",
+    "Ich werde dir die Zahlen bis Dienstag schicken.": "2026-11-24",
+    "Je t'enverrai le compte rendu demain.": "2026-11-21",
+    "Je vais relancer Luc vendredi.": "2026-11-27",
+    "D'accord, je rappelle le fournisseur lundi.": "2026-11-23",
+    "Te enviaré el informe mañana.": "2026-11-21",
+    "Voy a repetir la prueba de carga el jueves.": "2026-11-26",
+    "El martes reviso los registros y te aviso.": "2026-11-24",
+}
+OTHERS = (
+    "I'll now run the tests.", "I'll send the mail today.", "I'll set the deadline to 2026-12-10.",
+    "I'll tell Bo that the demo is on Friday.", "I'll fix the Friday job.", "If they pass, I'll deploy on Friday.",
+    "Shall I send it tomorrow?", "I could send it tomorrow.", 'You said: "I will send the slides tomorrow."',
+    "Petra will send the slides tomorrow.", "I'll write the tests for the November 30 release.",
+    "Ich merke mir, dass die Vorführung am Freitag ist.", "Ich schreibe den 10. Dezember in den Plan.",
+    "Soll ich den Bericht morgen schicken?", "Je note que la réunion est vendredi.",
+    "Dois-je envoyer le rapport demain ?", "Anoto que la reunión es el viernes.", "¿Te envío el informe mañana?",
+)  # fmt: skip
+
+
+async def test_what_an_agent_promises_for_a_later_day_is_its_commitment(world: World) -> None:
+    async with world.engine() as engine:
+        await take(engine, [assistant(text, number) for number, text in enumerate((*PROMISES, *OTHERS))])
+        found = (await engine.perform("due", {}))["commitments"]
+        assert {one["title"]: one["due"] for one in found} == PROMISES
+        assert {one["owner"] for one in found} == {"claude-code"} and not paths(engine, NoteState.INBOX)
+        assert "(promised by claude-code)" in await begun(engine, "later")
+
+
+async def test_thanks_for_a_promise_make_it_no_decision_of_the_person(world: World) -> None:
+    async with world.engine() as engine:
+        await take(engine, [assistant("I will send the slides tomorrow."), person("Perfect, thanks.", 9)])
+        assert [path.split("/")[1] for path in paths(engine)] == ["commitment"]
+        assert not paths(engine, NoteState.INBOX)
+
+
+async def test_a_promise_for_another_day_replaces_only_the_agents_own(world: World) -> None:
+    async with world.engine() as engine:
+        await take(engine, [person("I'll send Petra the numbers by Thursday.")])
+        for day in ("Monday", "Tuesday"):
+            await take(engine, [assistant(f"I'll send Petra the numbers by {day}.", at=world.now)], day)
+            world.later(minutes=5)
+        due = (await engine.perform("due", {}))["commitments"]
+        assert [(one["owner"], one["due"]) for one in due] == [("claude-code", "2026-11-24"), ("you", "2026-11-26")]
