@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
+from mcp_memory.indexing.incremental_chunking import LogChunker
 from mcp_memory.indexing.reconciler import READING, Reconciler
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
@@ -76,6 +77,7 @@ class Freshness:
         self._reconciler = reconciler
         self._watcher = watcher
         self._health = health
+        self._logs = LogChunker(chunking)
         self._reading = threading.Lock()
         self._latest: LruCache[NotePath, tuple[str, _Changed]] = LruCache(_KEPT)
 
@@ -155,7 +157,9 @@ class Freshness:
             return known[1]
 
     def _cut(self, file: NoteFile) -> ChunkedNote:
-        return cut(file.text, file.body_start, self._chunking, log=file.record.is_log)
+        if file.record.is_log:
+            return self._logs.cut(file.record.path, file.text, file.body_start)
+        return cut(file.text, file.body_start, self._chunking, log=False)
 
     def _is_lost(self) -> bool:
         """Return whether missing notes are kept in the index until they come back or you confirm their loss."""

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused
 from mcp_memory.index.base import Index, IndexedChunk, Upsert
+from mcp_memory.indexing.incremental_chunking import LogChunker
 from mcp_memory.models import Chunk, Etag, NotePath, NoteRecord, NoteState, Problem, TextHash
 from mcp_memory.text.chunking import chunker
 from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig
@@ -71,6 +73,10 @@ class RowPreparer:
     vault: Vault
     chunking: ChunkingConfig
 
+    @cached_property
+    def logs(self) -> LogChunker:
+        return LogChunker(self.chunking)
+
     def latest(self, file: NoteFile) -> PreparedRows:
         """Return the note as it is on disk now. Raises as `Vault.read`."""
         if not self.vault.is_current(file):
@@ -117,7 +123,8 @@ class RowPreparer:
     def _cut(self, file: NoteFile) -> Upsert:
         # The marked signature, so that the file is also read again after a restart.
         record = replace(file.record, signature=_known(file).signature)
-        return to_upsert(record, file.text, file.body_start, self.chunking)
+        cut = self.logs.cut(record.path, file.text, file.body_start) if record.is_log else None
+        return to_upsert(record, file.text, file.body_start, self.chunking, cut)
 
 
 def _known(file: NoteFile) -> IndexedFile:
@@ -127,16 +134,19 @@ def _known(file: NoteFile) -> IndexedFile:
     return IndexedFile(signature if file.settled else f"{signature}?", file.record.etag)
 
 
-def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingConfig) -> Upsert:
-    """Return the rows of a note: its chunks with their embedded text, and the text above its sections. Its properties
-    and its phrases under `when` are found with its first chunk; without a text, properties become a chunk.
+def to_upsert(
+    record: NoteRecord, text: str, body_start: int, config: ChunkingConfig, cut: ChunkedNote | None = None
+) -> Upsert:
+    """Return the rows of a note: its chunks with their embedded text, and the text above its sections. `cut`: its
+    chunks, if they are known already. Its properties and its phrases under `when` are found with its first chunk;
+    without a text, properties become a chunk.
 
     `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, not
     even in its neighbors' context; a deleted note has no chunks. If the text is longer than the limits, the record has
     a `problem`."""
     if record.state is NoteState.DELETED:
         return Upsert(record)
-    cut = chunker.cut(text, body_start, config, log=record.is_log)
+    cut = cut or chunker.cut(text, body_start, config, log=record.is_log)
     forgotten = frozenset(record.meta.get("forgotten", ()))
     chunks = [chunk for chunk in cut.chunks if chunk.entry is None or chunk.entry not in forgotten]
     said = "" if chunks else record.properties

@@ -38,12 +38,24 @@ Span = tuple[int, int]
 """Start and end as character offsets in the whole text."""
 
 
+class ChunkMark(NamedTuple):
+    """The start of a log entry: character, line and number of its section; or a distance in these units."""
+
+    start: int
+    line: int
+    section: int
+
+    def moved(self, by: ChunkMark) -> ChunkMark:
+        return ChunkMark(self.start + by.start, self.line + by.line, self.section + by.section)
+
+
 class ChunkedNote(NamedTuple):
-    """A note's chunks in order, up to `end`: the end of the text unless a limit was reached. `turns`: the body is
-    a conversation, with a chunk per turn."""
+    """A note's chunks in order, up to `end`: the end of the text unless a limit was reached. `entries` are the first
+    and last entry of a log. `turns`: the body is a conversation, with a chunk per turn."""
 
     chunks: list[Chunk]
     end: int
+    entries: tuple[ChunkMark, ChunkMark] | None = None
     turns: bool = False
 
 
@@ -65,12 +77,12 @@ def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Chu
     turns = not log and are_turns(starts)
     fine = list(islice(_chunks(read, _entries(read, sections, config, log, turns)), FINE_CHUNKS + 1))
     if len(fine) <= FINE_CHUNKS:
-        return ChunkedNote(fine, end, turns)
+        return ChunkedNote(fine, end, _first_and_last(sections), turns)
     rest = _coarse(read, sections, fine.pop().start, config)
     chunks = list(islice(chain(fine, _chunks(read, rest)), MAX_CHUNKS + 1))
     if len(chunks) > MAX_CHUNKS:
         end = chunks.pop().start
-    return ChunkedNote(chunks, end, turns)
+    return ChunkedNote(chunks, end, turns=turns)
 
 
 @dataclass
@@ -125,6 +137,15 @@ def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
         found[-1].end = block.start
         found.append(_Section(len(found), block.start, len(text), level, above, headings, entry))
     return found
+
+
+def _first_and_last(sections: list[_Section]) -> tuple[ChunkMark, ChunkMark] | None:
+    marks = [
+        ChunkMark(section.start, section.entry.start_line, section.number)
+        for section in sections
+        if section.entry and section.start == section.entry.start
+    ]
+    return (marks[0], marks[-1]) if marks else None
 
 
 def _coarse(text: str, sections: list[_Section], start: int, config: ChunkingConfig) -> Iterator[_Piece]:
