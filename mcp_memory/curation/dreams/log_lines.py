@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from mcp_memory.statements.classifier import SentenceModel, States, each_likelihood
 from mcp_memory.statements.cues import cue_features
+from mcp_memory.text.conversation.off_record import says_off_record
 from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.sentences import sentences
 
@@ -14,6 +15,8 @@ KINDS = ("preference", "decision", "lesson")
 LIKELY, OF_KIND, FORGETS = 0.6, 0.5, 0.7
 """The likelihoods from which a line is worth remembering, is of a kind, and asks to forget."""
 _STAMP = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\[?\d{1,2}:\d\d(?::\d\d)?\]?[ \t]+(?:[-–—][ \t]+)?(?=\S)", re.MULTILINE)
+_QUOTES = re.compile(r"\s*:?\s*[“”„«»\"]\s*")
+"""Matches the marks around the person's own words, which an agent's log quotes."""
 
 
 class LogLine(NamedTuple):
@@ -37,7 +40,7 @@ def judge(lines: Sequence[str], model: SentenceModel | None) -> Iterator[LogLine
     for at, line in enumerate(lines):
         kept, forgets, *kinds = _likelihoods(line, None if states is None else states[at])
         kind = KINDS[kinds.index(max(kinds))] if max(kinds) >= OF_KIND else "fact"
-        yield LogLine(line, kept, kind, forgets >= FORGETS)
+        yield LogLine(line, kept, kind, forgets >= FORGETS or says_off_record(_QUOTES.sub(". ", line)))
 
 
 def log_features(text: str) -> list[float]:

@@ -149,6 +149,21 @@ async def test_what_was_replaced_or_forgotten_is_not_proposed(modelled: World) -
         assert await proposed(engine) == {"Retention of logs raised to 90 days": 1}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'User mentioned that her badge number is 40771, then: "forget that, don\'t keep it."',
+        "Die Nutzerin nannte ihre Ausweisnummer 40771: „bitte nicht speichern“.",
+        "L’utilisatrice a donné son numéro de badge 40771 : « ne garde pas ça ».",
+        'La usuaria dio su número de tarjeta 40771: "no guardes esto".',
+    ],
+)
+async def test_a_line_that_quotes_the_wish_not_to_be_kept_is_not_proposed(world: World, line: str) -> None:
+    write_logs(world, {day: [line, "User prefers dark mode."] for day in (1, 2, 3)})
+    async with world.engine() as engine:
+        assert not [text for text in await proposed(engine) if "40771" in text]
+
+
 async def test_links_of_a_backfill_lead_to_the_old_logs(world: World, tmp_path: Path) -> None:
     old = tmp_path / "old logs"
     old.mkdir()
