@@ -77,7 +77,10 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
     opening = next(asked, -1)
     acted = max([opening, *(one.offset for one in own if _has("edits", one.tool) or runs_command(one))])
     candidates = {(one.offset, one.said): one for one in extract_candidates(own, material=captured.material)}
+    corrected = {(was.offset, was.said) for one in candidates.values() if (was := one.instead_of)}
     for one in _replies(own):
+        if (one.message.offset, one.sentence.text) in corrected:
+            continue
         stated = candidates.get((one.message.offset, one.sentence.text))
         note = id_of(stated, captured) if stated else None
         for part, text in _sorted(one, opening, acted, stated):
@@ -158,6 +161,9 @@ def _sorted(one: SpokenSentence, opening: int, acted: int, stated: Candidate | N
     if offset <= opening or sentence.is_question:
         if is_noteworthy and offset >= opening:
             yield ASKED, text
+        return
+    if decided and stated and stated.instead_of:
+        yield DECIDED, decided
         return
     if not told or _has("refused", view) or sentence.may_be_pasted or is_not_to_be_kept(sentence):
         return
