@@ -56,8 +56,8 @@ YOURS = ("tool_timeout_sec", "startup_timeout_sec", "timeout", "trust", "enabled
 
 @dataclass(frozen=True)
 class ServerEntry:
-    """Our entry among a client's MCP servers. It is ours if it runs `headers` or `stdio` for this client and vault.
-    `chosen`: you asked for that name."""
+    """Our entry among a client's MCP servers. It is ours if it runs the same command as `entry`, `headers` or `stdio`,
+    for this client and vault. `chosen`: you asked for that name."""
 
     syntax: Syntax
     path: tuple[str, ...]
@@ -69,6 +69,8 @@ class ServerEntry:
     what = "the memory server"
 
     def insert(self, text: str) -> str:
+        for other in self._of_other_verb(text):
+            text = self.syntax.remove(text, (*self.path, other), text)
         name = self.name_in(text)
         for other in self.names(text):
             if other != name:
@@ -83,7 +85,7 @@ class ServerEntry:
         return self.syntax.set_table(text, (*self.path, name), entry)
 
     def remove(self, text: str, before: str | None) -> str:
-        for name in self.names(text):
+        for name in (*self.names(text), *self._of_other_verb(text)):
             text = self.syntax.remove(text, (*self.path, name), before)
         return text
 
@@ -130,8 +132,17 @@ class ServerEntry:
         return table_at(self.syntax.value_of(text), *self.path)
 
     def _owns(self, entry: object) -> bool:
-        command = commands.read(command_line(entry))
-        return command in [OurCommand(verb, self.client, self.vault) for verb in _VERBS]
+        return commands.read(command_line(entry)) == OurCommand(self._verb, self.client, self.vault)
+
+    @property
+    def _verb(self) -> str:
+        wanted = commands.read(command_line(self.entry))
+        return wanted.verb if wanted else ""
+
+    def _of_other_verb(self, text: str) -> list[str]:
+        """Return the names of entries that connect this client to this vault in the other way."""
+        others = [OurCommand(verb, self.client, self.vault) for verb in _VERBS if verb != self._verb]
+        return [name for name, entry in self._servers(text).items() if commands.read(command_line(entry)) in others]
 
     def _is_of_another_vault(self, entry: object) -> bool:
         """Return whether we added the entry for another vault, whose folder may have the same name."""
