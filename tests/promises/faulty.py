@@ -295,6 +295,8 @@ def dreamer(vault: Vault) -> Dreamer:
     async def forget(*_: object, **__: object) -> None:
         raise AssertionError("nothing is moved out of MEMORY.md here")
 
+    async def at_once(*_: object) -> None: ...
+
     writer = cast(IndexWriter, SimpleNamespace(reindex_later=lambda _: None))
     files = DreamFiles(vault, writer, vault.roots()[""].parent / "dreams")
     place = vault.roots()[""].parent
@@ -305,7 +307,9 @@ def dreamer(vault: Vault) -> Dreamer:
             uses=SimpleNamespace(read=dict),
             answerer=SimpleNamespace(current=SimpleNamespace(conflicts=None)),
         ),
-        search=SimpleNamespace(model=SimpleNamespace(at_hand=None)),
+        search=SimpleNamespace(
+            model=SimpleNamespace(at_hand=None, settled=SimpleNamespace(wait=at_once), wait_loaded=at_once)
+        ),
         config=EngineConfig(vault.roots()[""], place, place),
         clock=lambda: NOON,
     )
