@@ -139,7 +139,7 @@ def filters_for(
 
 
 def _authors(agent: str, caller: str | None) -> frozenset[str | None] | None:
-    """Return the sources of the notes by this agent, `own` or `all`. What the person wrote is everybody's own."""
+    """Return the sources of the notes by this agent, `own` or `all`. The person's notes belong to everybody."""
     name = {"own": caller, "you": PERSON}.get(agent, agent)
     if agent == "all":
         return None

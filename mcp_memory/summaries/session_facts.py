@@ -135,7 +135,7 @@ def _without_wish(text: str) -> str:
 
 def _replies(messages: Sequence[TranscriptMessage]) -> Sequence[SpokenSentence]:
     """Return the person's sentences, each with the answer before its message, without those that a later sentence
-    denies. What the next words put off is one with them: `Add a test. But that after the release.`"""
+    denies. A sentence is joined with the next words if they put it off: `Add a test. But that after the release.`"""
     answer, found, cues = "", list[SpokenSentence](), read_cues(*_CUES)
     for one in spoken_sentences(messages):
         answer = one.assistant if one.place == 0 else answer

@@ -230,7 +230,7 @@ async def test_a_hearer_that_fails_hears_it_again(desk: Desk):
     for _ in range(2):
         with pytest.raises(Busy):
             await desk.take(desk.file())
-        assert numbers(desk.said()) == [0, 0, 1, 2]  # a leaf's title is its first words
+        assert numbers(desk.said()) == [1, 0, 1, 2]  # the person's first words name a leaf
     await desk.take(desk.file())
     await desk.take(desk.file())
     assert calls == [[0, 1, 2]] * 3

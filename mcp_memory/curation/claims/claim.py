@@ -70,7 +70,7 @@ class Claim:
 
     @property
     def certainty(self) -> str:
-        """Who said it, how often and since when, in words: `said once by you, 2026-05-04`. A contradiction doesn't
+        """Return in words who said it, how often and when: `said once by you, 2026-05-04`. A contradiction doesn't
         make the newer claim less certain."""
         sessions = {one.origin for one in self.evidence}
         days = sorted({one.day for one in self.evidence})

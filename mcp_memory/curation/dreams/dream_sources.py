@@ -85,7 +85,7 @@ class DreamSources:
         return self._wanted().admits(note) and not is_outdated
 
     def is_known(self, text: str, known: Iterable[str]) -> bool:
-        """Return whether a known statement has the same subject, and this is no newer state of it."""
+        """Return whether a known statement has the same subject, and this isn't a newer state of it."""
         pairs = (self._compare(other, text) for other in known)
         return any(one.says_the_same or (one.has_one_subject and not one.is_newer_state) for one in pairs)
 

@@ -41,7 +41,7 @@ MOST_PROPOSED = 20
 """The most proposals of a run, which a person reads in some minutes."""
 
 MODEL_WAIT_S = 60.0
-"""The seconds to wait for the model, which may be at rest; after that, words alone decide."""
+"""The seconds to wait for the model, which may be at rest; after that, only words decide."""
 
 PROPOSED = "dream-"
 """The prefix of a proposal's id, to distinguish it from ids of notes."""

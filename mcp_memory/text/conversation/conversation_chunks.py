@@ -64,7 +64,7 @@ class ConversationChunk(NamedTuple):
     """A section of a conversation, ready to be stored: `content` is Markdown."""
 
     title: str
-    """What is asked or stated first."""
+    """The first question or statement."""
     content: str
     session: str | None = None
     speakers: tuple[str, ...] = ()
@@ -219,7 +219,7 @@ def _stands_alone(lines: Sequence[str]) -> bool:
 
 
 def _title(pieces: Iterable[str]) -> str:
-    """Return the first question about something, or sentence of some length that is no reply; else the first reply of
+    """Return the first question about something, or sentence of some length that isn't a reply; else the first reply of
     some length; else the first short sentence."""
     reply = short = ""
     for piece in pieces:
