@@ -89,16 +89,21 @@ def launch(
             elif not child and (barrier := find_barrier(settings)):
                 raise barrier
             elif not child and take_lock(turn, fcntl.LOCK_EX) and not is_held(settings.state):
-                require_startable(settings)
-                try:
-                    if settings.embedder.provider in SERVICES:
-                        fill_in(settings.embedder)
-                except ConfigInvalid as error:
-                    tell(f"searches will use keywords only: {error}")
-                child = _spawn(settings, arguments, output)
+                child = _start(settings, arguments, output, tell)
                 at_the_end.callback(child.close)
             time.sleep(POLL_S)
     raise DeadlineExceeded(f"no answer within {LISTEN_DEADLINE_S:g} s", hint=f"see {output} and {settings.state.log}")
+
+
+def _start(settings: Settings, arguments: list[str], output: Path, tell: Callable[[str], None]) -> Detached:
+    """Start a daemon, and say at once if the service that embeds lacks its key or address."""
+    require_startable(settings)
+    try:
+        if settings.embedder.provider in SERVICES:
+            fill_in(settings.embedder)
+    except ConfigInvalid as error:
+        tell(f"searches will use keywords only: {error}")
+    return _spawn(settings, arguments, output)
 
 
 def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:

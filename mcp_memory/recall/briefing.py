@@ -107,13 +107,7 @@ class Briefer:
             may_tell = replace(wanted, private=self.config.private_marks)
             among = self.answerer.vault, self.index, may_tell
             last = await _look(where_left_off, *among, session, what="looking at the last session") if left_off else ""
-            contested = await _look(self.answerer.current.conflicts.contested.remarks, what="reading what is contested")
-            news = [
-                note
-                for announcer in self.announcers
-                for note in await _look(announcer.announcements, wanted.project, what="looking for news")
-                if note.id not in contested
-            ]
+            news = await self._news(wanted.project)
             told, stored = ("", announcement(news)) if for_person else (announcement(news), "")
             lines = list(filter(None, [last, told]))
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
@@ -135,6 +129,14 @@ class Briefer:
             for announcer in self.announcers:
                 await _look(announcer.mark_announced, named, what="noting the news")
         return replace(briefing, stored=stored)
+
+    async def _news(self, project: str | None) -> list[NoteRecord]:
+        """Return what was stored without review and isn't contested."""
+        contested = await _look(self.answerer.current.conflicts.contested.remarks, what="reading what is contested")
+        found = list[NoteRecord]()
+        for announcer in self.announcers:
+            found += await _look(announcer.announcements, project, what="looking for news")
+        return [note for note in found if note.id not in contested]
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """Return the notes that every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""

@@ -14,7 +14,7 @@ from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.embedders.providers import SERVICES
 from mcp_memory.errors import ConfigInvalid
 from tests.daemon.conftest import KEYWORDS_ONLY
-from tests.daemon.place import Place, end
+from tests.daemon.place import Place, end, eventually
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
 from tests.support.terminal import answered
 from tests.support.world import World, found
@@ -168,7 +168,7 @@ def test_setup_turns_a_service_on_by_a_yes(place: Place) -> None:
             in answered(place, ["setup", "--no-past"], ["voyage\n"], **more).out
         )
         assert config.read_text() == '[embedder]\nprovider = "voyage"\n'
-        assert "voyage-4@127.0.0.1" in place.run("status", **more).ok().out
+        assert eventually(lambda: "voyage-4@127.0.0.1" in place.run("status", **more).ok().out)
 
 
 def test_starting_says_at_once_that_a_key_is_missing(place: Place) -> None:

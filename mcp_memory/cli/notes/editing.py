@@ -94,23 +94,32 @@ def edit(cli: CommandContext, note: str, create: bool, expected: str | None, yes
     file = Path(mkdtemp(prefix="mcp-memory-edit-")) / PurePosixPath(before["path"]).name
     file.write_bytes(data if is_piped else before["text"].encode("utf-8", "surrogateescape"))
     if not is_piped:
-        try:
-            click.edit(filename=str(file))
-        except click.ClickException as error:
-            what = f"{error.message} Nothing was changed; what you wrote is in {file}"
-            raise InvalidInput(what, hint="set VISUAL to your editor, or pipe the text in") from error
-        data = file.read_bytes()
+        data = _edited(file)
         expected = expected or before["etag"]
     text = data.decode("utf-8", "surrogateescape")
     try:
         answer = cli.ask("update", target=note, text=text, expected=expected, create=create or None)
     except McpMemoryError as error:
-        error.message += f"; your text is in {file}"
-        if isinstance(error, PreconditionFailed):
-            error.hint = f"compare it with mcp-memory show {shlex.quote(note)}"
-        again = f"mcp-memory edit {shlex.quote(note)} < {shlex.quote(str(file))}"
-        error.hint = f"{error.hint or 'correct it'}; then: {again}"
+        _say_where_the_text_is(error, note, file)
         raise
     file.unlink()
     file.parent.rmdir()
     cli.show(answer, [fit(answer["outcome"], answer["path"], short_id(answer["id"]))])
+
+
+def _edited(file: Path) -> bytes:
+    """Return the file's bytes after you have edited it. Raises InvalidInput without an editor."""
+    try:
+        click.edit(filename=str(file))
+    except click.ClickException as error:
+        what = f"{error.message} Nothing was changed; what you wrote is in {file}"
+        raise InvalidInput(what, hint="set VISUAL to your editor, or pipe the text in") from error
+    return file.read_bytes()
+
+
+def _say_where_the_text_is(error: McpMemoryError, note: str, file: Path) -> None:
+    error.message += f"; your text is in {file}"
+    if isinstance(error, PreconditionFailed):
+        error.hint = f"compare it with mcp-memory show {shlex.quote(note)}"
+    again = f"mcp-memory edit {shlex.quote(note)} < {shlex.quote(str(file))}"
+    error.hint = f"{error.hint or 'correct it'}; then: {again}"

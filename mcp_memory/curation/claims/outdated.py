@@ -43,7 +43,8 @@ def replaced_value(older: str, newer: str, name: Name) -> str:
     is_change = bool(words_of_change(newer) or cues()["changed"].search(newer))
     news = list(_values(newer))
     kept = {(value.token.type, value.token.key) for value in news}
-    olds = [value for value in _values(older) if value.token.type in {new.token.type for new in news}]
+    types = {new.token.type for new in news}
+    olds = [value for value in _values(older) if value.token.type in types]
     for old in olds:
         if kept & {(other.token.type, other.token.key) for other in olds if other.token.type == old.token.type}:
             continue

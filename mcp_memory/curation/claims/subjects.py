@@ -76,8 +76,11 @@ def find_mentions(names: Iterable[Name], texts: Sequence[str]) -> Mapping[Name, 
     for number, text in enumerate(texts):
         for word in _WORD.findall(text.lower()):
             by_word[word].add(number)
-    near = {name: set[int]().union(*(by_word[word] for word in _WORD.findall(name.text.lower()))) for name in names}
-    return {name: [one for one in sorted(some) if name.pattern.search(texts[one])] for name, some in near.items()}
+    found: dict[Name, list[int]] = {}
+    for name in names:
+        near = set[int]().union(*(by_word[word] for word in _WORD.findall(name.text.lower())))
+        found[name] = [one for one in sorted(near) if name.pattern.search(texts[one])]
+    return found
 
 
 def _noun(name: _Parts) -> str:

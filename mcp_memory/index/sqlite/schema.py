@@ -89,6 +89,9 @@ class Tables:
 
     def create(self) -> list[str]:
         """Return the statements that make the generation's tables."""
+        return [*self._create_notes(), *self._create_passages()]
+
+    def _create_notes(self) -> list[str]:
         return [
             f"""CREATE TABLE {self.notes} (
                 number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -118,6 +121,10 @@ class Tables:
             f"CREATE TABLE {self.gone} (seq INTEGER PRIMARY KEY AUTOINCREMENT, number INTEGER NOT NULL)",
             f"CREATE TABLE {self.tags} (tag TEXT, number INTEGER, PRIMARY KEY (tag, number)) WITHOUT ROWID",
             f"CREATE INDEX {self.tags}_number ON {self.tags} (number)",
+        ]
+
+    def _create_passages(self) -> list[str]:
+        return [
             f"CREATE TABLE {self.chunks} (id INTEGER PRIMARY KEY, text BLOB, rest TEXT)",
             f"CREATE TABLE {self.vectors} (slot INTEGER PRIMARY KEY AUTOINCREMENT, chunk INTEGER, embedding INTEGER)",
             f"CREATE INDEX {self.vectors}_chunk ON {self.vectors} (chunk)",
