@@ -79,8 +79,8 @@ class Comparison:
 
     @property
     def is_newer_state(self) -> bool:
-        """Return whether the newer text, if it has the same subject, replaces what the older one says: with another
-        value, or with words of change and a new value of the same type."""
+        """Return whether the newer text replaces the older one, if they have the same subject. It then has another
+        value, or words of change with a new value of the same type."""
         if self.other_value:
             return True
         olds, news = parse_statement(self.older.text, ""), parse_statement(self.newer.text, "")

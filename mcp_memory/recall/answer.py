@@ -1,5 +1,5 @@
-"""Answer a recall within a token budget: a session's start, whole notes, or the passages that fit a question. This
-module is over 300 lines because these share the parts of one class."""
+"""Answer a recall within a token budget: a session's start, whole notes, or the passages that fit a question. The
+module is over 300 lines because its three ways share the parts of one class."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set

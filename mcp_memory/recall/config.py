@@ -25,7 +25,7 @@ class PhaseConfig:
 
     budget_tokens: int = 2000
     kinds: tuple[str, ...] | Mapping[str, int] = ()
-    """Empty = all kinds. A table gives each kind its own budget in tokens; 0 = up to that of the phase."""
+    """Empty = all kinds. A table gives each kind its own budget in tokens; 0 = the whole budget of the phase."""
     least_confidence: float = 0.0
     """0 to 1: below this confidence, the answer is that nothing relevant is stored."""
     least_relevance: float = 0.0

@@ -75,7 +75,7 @@ class SessionStart:
     ) -> BudgetedText:
         """Return standing orders and MEMORY.md, and a line for each other note that every session should know. With
         `usual_chars`, the lines get the rest of these, or a share of them. Without it, an agent asks for the start: it
-        gets more lines, and the beginnings of other preferences, of the latest logs and of the latest notes, each kind
+        gets more lines, and the beginnings of other preferences and of the latest logs and notes. Each kind stays
         within its budget of `kind_budgets`."""
         is_asked = usual_chars is None
         newest = [path for find in self.newest for path in find(self.wanted)]

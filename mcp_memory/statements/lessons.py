@@ -21,8 +21,8 @@ PATIENCE = 2
 """The number of your messages without a mention of an error after which the error is dropped."""
 MAX_ERROR_CHARS, MAX_REMEDY_CHARS, MAX_CHANGE_CHARS = 300, 400, 1200
 LEAST_REASON, LEAST_AFTERWARDS = 2, 4
-"""The minimum number of content words of a sentence that explains an error without saying so, and of a message or a
-remark after the success that says what it was about."""
+"""The minimum number of content words of an explanation without a word such as `because`, and of a message or remark
+that explains an error after the success."""
 MOST_CHANGES = 4
 """The most changes before the success that are quoted, latest last, with the command that succeeded."""
 
@@ -197,7 +197,7 @@ def _confirmation(message: TranscriptMessage) -> str:
 
 
 def _lesson(trouble: _Trouble, message: TranscriptMessage, words: str = "") -> Iterator[Candidate]:
-    """Yield the lesson, unless the failure was a slip, or nobody says what it teaches."""
+    """Yield the lesson, unless the failure was a slip or has no explanation."""
     said = [told for told in trouble.remarks or trouble.earlier if not _has("reports", told)]
     reason, was_retried = _reason(said), len(trouble.tried) > 1
     if not (reason or words or was_retried) or (not was_retried and any(_has("passing", told) for told in said)):

@@ -195,8 +195,8 @@ def topic_vectors(vectors: Matrix, projects: Sequence[str], subjects: Sequence[s
 def alike_in_name(
     subjects: Sequence[str], words: Sequence[frozenset[str]], everywhere: Mapping[str, int], config: TopicsConfig
 ) -> list[int]:
-    """Return the places of the notes of a group that can have a topic: all of them if they share a subject, otherwise
-    those with the words that `config.shared_words` of them have; a topic of three notes needs two such words. `words`
+    """Return the places of the notes of a group that can have a topic. If they share a subject, these are all notes;
+    otherwise, those with the words that `config.shared_words` of them have. Three notes need two such words. `words`
     are the words of each note's title and tags. `everywhere` counts, for each word, the notes that could join the
     group."""
     least = config.shared_words

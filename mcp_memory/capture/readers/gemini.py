@@ -25,7 +25,7 @@ from mcp_memory.text.parsed_values import list_at, table_at, text_at, value_at
 _FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\n\s*- ([^\n]{1,4000})")
 """A mark in the context with which the program begins each session."""
 _OURS = re.compile(r"<hook_context>.*?(?:</hook_context>|\Z)", re.DOTALL)
-"""What hooks added to an output."""
+"""Matches the text that hooks added to an output."""
 _EXIT_CODE = re.compile(r"^Exit Code: (-?[0-9]{1,10})\s*$", re.MULTILINE)
 
 

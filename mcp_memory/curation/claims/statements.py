@@ -58,8 +58,8 @@ def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
 
 
 def without_doubts(title: str, stated: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Yield the statements without guesses and without what an assistant said in a copied conversation. A guess about
-    the whole note, such as `Just a guess.`, or a title that says so, leaves nothing."""
+    """Yield the statements without guesses and without what an assistant said in a copied conversation. Nothing is
+    left of a note that is a guess as a whole, by its title or by words such as `Just a guess.`"""
     kept = list[tuple[str, int]]()
     for text, line in stated:
         said = text.removeprefix(f"{title}: ")

@@ -57,7 +57,7 @@ _COUNTABLE = (
 )
 """Words after a number that isn't a year."""
 _NO_MONTH = "i|we|you|it|be|not|have|also|fail|on|minutes|hours|days|weeks|months|ans|années"
-"""Words after `may` and `sept` where these are no months."""
+"""Words after `may` and `sept` that show that no month is meant."""
 _DATE = re.compile(
     r"(?<![\w.\-/:#$€£])(?:(?P<iso>(?:19|20)[0-9]{2}[-/](?:0[1-9]|1[0-2])(?:[-/][0-3][0-9])?)(?![0-9\-/])"
     rf"|(?P<first>{_DAY})([/.]) ?(?P<second>{_DAY})\3 ?(?P<year>{_YEAR})"
