@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+
+import pytest
 
 from tests.daemon.place import Place
 from tests.hooks.client import Session
 
 POLLER = "The gauge poller runs every 45 seconds."
+
+
+@pytest.fixture
+def served(place: Place) -> Iterator[Place]:
+    """One of its own: tests that share a daemon ask it outside of any project, and would get these notes."""
+    with place.started():
+        yield place
 
 
 def test_a_prompt_that_names_a_project_gets_its_notes(served: Place) -> None:
