@@ -299,6 +299,13 @@ def test_imports_go_one_way():
     check("-c", "import sys; from importlinter.cli import lint_imports_command as lint; sys.exit(lint())", "--no-cache")
 
 
+def test_each_test_that_ci_names_exists():
+    script = (CHECKOUT / ".ci" / "run").read_text(encoding="utf-8")
+    named = re.findall(r"(?<=[\s,{])tests/[\w./-]*\w", script)
+    assert named
+    assert [path for path in named if not (CHECKOUT / path).exists()] == []
+
+
 def test_ruff_finds_nothing():
     check("-m", "ruff", "check", "--no-cache", *OURS)
 
