@@ -62,7 +62,7 @@ from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS, NoteKinds
 from mcp_memory.vault.journals.ledger import NoteJournals
 from mcp_memory.vault.marker import MARKER, Marker, MarkerGuard, open_marker
-from mcp_memory.vault.note_file import Layout
+from mcp_memory.vault.note_file import MEMORY, Layout
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.vault import Vault
 
@@ -157,14 +157,12 @@ def open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo)
     backend = open_storage(root, name=config.vault.storage, locks=config.state / "locks")
     guard = MarkerGuard(config.root, marker, config.state / "vault.toml", on_marked=lambda: backend.expect(MARKER))
     folders = {name: _source(name, folder) for name, folder in config.vault.sources.items()} | _transcripts(config)
-    # Daily logs stay at the root if they are there already; otherwise they go into the managed folder.
-    logs = f"{marker.home}/memory" if marker.home and not (config.root / "memory").is_dir() else "memory"
     prepared = _prepare(backend) if marker.present and marker.writable else Prepared()
     journals = NoteJournals(config.state, config.vault)
     notes = NoteStore(
         backend,
         {name: open_storage(folder, read_only=True) for name, folder in folders.items()},
-        layout=Layout(marker.home, zone, logs),
+        layout=Layout(marker.home, zone, at_root=_keeps_at_root(config.root, marker.home)),
         kinds=NoteKinds(config.kinds),
         max_note_bytes=config.vault.max_note_bytes,
         clock=clock,
@@ -173,6 +171,15 @@ def open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo)
     )
     roots = {"": root, **{f"@{name}/": folder for name, folder in folders.items()}}
     return Vault(notes, journals, config.vault, roots, prepared)
+
+
+def _keeps_at_root(root: Path, home: str) -> bool:
+    """Return whether `MEMORY.md` and the daily logs stay at the root: only the root has such files."""
+    at_root, in_home = (
+        any(os.path.exists(folder / name) for name in (MEMORY, "memory"))  # noqa: PTH110 -- False on any error
+        for folder in (root, root / home)
+    )
+    return at_root and not (home and in_home)
 
 
 def _source(name: str, folder: str) -> Path:

@@ -10,7 +10,7 @@ from mcp_memory.projects.projects import Projects
 from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, ThreadPool
 from mcp_memory.statements.language import is_personal, repository_paths
-from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.note_file import is_memory
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def takes_project(arguments: Mapping[str, Any]) -> bool:
     if any(arguments.get(name) for name in ("project", "ids", "supersedes")):
         return False
     path = arguments.get("path") or ""
-    return path != MEMORY if arguments.get("content") else not path or path.partition("/")[0] == CLAIMS
+    return not is_memory(path) if arguments.get("content") else not path or path.partition("/")[0] == CLAIMS
 
 
 def own_project(name: str | None, here: str | None) -> str | None:

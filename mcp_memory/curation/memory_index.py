@@ -12,7 +12,7 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import MOST_NOTES, date_of
 from mcp_memory.topics.page import CONTENTS, ENTITIES, SESSIONS, link
 from mcp_memory.usage.note_use import HOT_DAYS, WARM_WITHIN, NoteUse
-from mcp_memory.vault.note_file import MEMORY, Layout, slug
+from mcp_memory.vault.note_file import Layout, slug
 
 MOST_ROWS = 5
 """The most rows of each table: 23 lines in all, of the 200 that MEMORY.md may have."""
@@ -41,21 +41,24 @@ def memory_index(
 
     def page_of(project: str) -> str:
         page = NotePath(layout.in_home(f"{ENTITIES}/projects/{slug(project)}.md"))
-        return link(MEMORY, project, page) if index.note(page) else project
+        return link(layout.memory, project, page) if index.note(page) else project
 
     def days_of(note: NoteRecord) -> int:
         used = uses[note.id].used_days if note.id in uses else []
         return sum(today - day < timedelta(days=30) for day in used)
 
+    def link_to(note: NoteRecord) -> str:
+        return link(layout.memory, note.title, note.path)
+
     used = sorted(((days_of(note), note) for note in notes), key=lambda one: (-one[0], one[1].id))
     projects = sorted(active.items(), key=lambda one: (-one[1].toordinal(), one[0]))
     parts = [
         _table("Recent activity", ("day", "project", "session"),
-               [(str(date_of(one).date()), one.project or "", link(MEMORY, one.title, one.path)) for one in sessions]),
+               [(str(date_of(one).date()), one.project or "", link_to(one)) for one in sessions]),
         _table("Active projects", ("project", "notes", "latest"),
                [(page_of(name), str(count[name]), str(day)) for name, day in projects]),
         _table("Key facts", ("used on", "note"),
-               [(f"{days} days", link(MEMORY, note.title, note.path)) for days, note in used if days >= HOT_DAYS]),
+               [(f"{days} days", link_to(note)) for days, note in used if days >= HOT_DAYS]),
     ]  # fmt: skip
     return "\n\n".join(filter(None, parts)) or f"Nothing to list yet; all that is stored: [{CONTENTS}]({CONTENTS})"
 

@@ -23,7 +23,7 @@ from mcp_memory.text.markdown.inline_text import escaped, is_harmless
 from mcp_memory.text.markdown.link_targets import unlinked
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import CONTENTS, ENTITIES, link, page_id
-from mcp_memory.vault.note_file import MEMORY, NoteFile, slug
+from mcp_memory.vault.note_file import NoteFile, slug
 
 MOST_CLAIMS, MOST_CONTENTS_BYTES, MOST_PAGES = 100, 2000, 5000
 """The most claims of a page, the size of INDEX.md, and the number of known pages read."""
@@ -75,21 +75,22 @@ class Organizer:
         written = [page.record.path for page in pages]
         refresh = partial(self._refresh_memory_index, anew=memory)
         if await in_thread(refresh, deadline_s=60, what="writing the index in MEMORY.md"):
-            written.append(MEMORY)
+            written.append(self._vault.layout.memory)
         return written
 
     # -- in threads --------------------------------------------------------------------------------------------
 
     def _refresh_memory_index(self, *, anew: bool) -> bool:
         """Return whether the index in MEMORY.md was written. Raises Refused for a lone mark, StorageFailed."""
-        core, layout, text = self._core, self._vault.layout, self._files.text_of(MEMORY) or ""
+        core, layout = self._core, self._vault.layout
+        text = self._files.text_of(layout.memory) or ""
         today = core.clock().astimezone(layout.tz).date()
         shown = Filters(private=core.config.recall.private_marks, now=core.clock(), foreign=False)
         lines = memory_index(self._index, core.recall.uses.read(), shown, layout, today)
         edited = partial(with_memory_index, lines=lines, anew=anew)
         is_new = edited(text) != text
         if is_new:
-            self._files.edit(MEMORY, edited)
+            self._files.edit(layout.memory, edited)
         return is_new
 
     def _write(self, *, again: bool) -> list[NoteFile]:

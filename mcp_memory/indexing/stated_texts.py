@@ -14,7 +14,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.draft import past
-from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.note_file import is_memory
 from mcp_memory.vault.succession.entry_marks import admits, entry_record
 
 NEAREST = 12
@@ -102,7 +102,7 @@ class StatedTexts:
         note = self._index.note(path)
         if note is None or note.state is not NoteState.ACTIVE or path.startswith("@"):
             return []
-        if path == MEMORY or note.always_load:
+        if is_memory(path) or note.always_load:
             return []  # the notes that every session starts with are changed only by name
         passages = self._index.passages(path)
         groups = groupby(passages, lambda passage: passage.chunk.entry) if note.is_log else [(None, passages)]

@@ -14,7 +14,7 @@ from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.models import Etag, NoteId, NotePath, NoteState, SearchResult, tag_name, tag_names
 from mcp_memory.storage import open_storage
 from mcp_memory.text.markdown import frontmatter, logs
-from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.note_file import is_memory
 from mcp_memory.vault.note_import import ImportAction
 from mcp_memory.vault.succession.retirement import remove_entry
 
@@ -78,7 +78,7 @@ class WholeNotes(ABC):
             for file, facts in self._files()
             if facts["shelf"] == NoteState.ACTIVE
             and not logs.is_log_path(file.path)
-            and file.path != MEMORY
+            and not is_memory(file.path)
             and (kinds is None or facts["kind"] in kinds)
             and frozenset(map(tag_name, tags)) <= tag_names(facts["tags"])
             and project in (None, facts["project"])

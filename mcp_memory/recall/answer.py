@@ -31,7 +31,7 @@ from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.usage.note_use import NoteUse, with_odds
 from mcp_memory.usage.use_counter import UseCounter
-from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 MOST_PASSAGES = 100
@@ -289,7 +289,7 @@ class RecallAnswerer:
         self, filters: Filters, memory: NoteFile | None = None, loaded: Set[NotePath] = frozenset()
     ) -> SessionStart:
         def read(path: NotePath) -> NoteFile:
-            return memory if memory and path == MEMORY else self.reader.visible(path)
+            return memory if memory and path == self.vault.layout.memory else self.reader.visible(path)
 
         wanted = replace(filters, private=self.config.private_marks, now=self.clock())
         return SessionStart(

@@ -16,7 +16,7 @@ from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import sections
 from mcp_memory.vault.config import TRANSCRIPTS
-from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.project_state import is_state
 from mcp_memory.vault.succession.entry_marks import superseded
 from mcp_memory.vault.vault import Vault
@@ -68,8 +68,10 @@ class NoteReader:
             shown += [replace(one, remark=mark or self.current.remark_on(one.shown_id)) for one in found]
         wanted = Filters(project=project, private=self.private, now=self.clock())
         links = describe_links(self.index, [file for file, entry in files if not entry], wanted)
-        if (MEMORY, None) in paths:
-            known = sections.entries((memory := self.vault.read(MEMORY)).text, memory.body_start)
+        path = self.vault.layout.memory
+        if (path, None) in paths:
+            memory = self.vault.read(path)
+            known = sections.entries(memory.text, memory.body_start)
             ids = ", ".join(f"#{entry.hash} {in_quotes(entry.title[:BEGINNING_CHARS])}" for entry in known)
             replaced += [f"Entries, for supersedes and memory_forget: {ids}"] if ids else []
         for file, _ in files:

@@ -19,7 +19,7 @@ from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.tokens import truncate
 from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.vault.config import COMMITMENT
-from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.note_file import NoteFile, is_memory
 from mcp_memory.vault.project_state import PLAN, PROGRESS, state_path
 from mcp_memory.vault.vault import Vault
 
@@ -104,7 +104,7 @@ class SessionStart:
     def lines_of_memory(self, room_chars: int, usual_chars: int) -> tuple[int, int]:
         """Return how many lines of MEMORY.md a start has room for, and how many MEMORY.md has."""
         known = self.text(room_chars, {}, usual_chars).excerpts, self._curated(room_chars)
-        shown, there = (sum(e.text.count("\n") + 1 for e in excerpts if e.path == MEMORY) for excerpts in known)
+        shown, there = (sum(e.text.count("\n") + 1 for e in excerpts if is_memory(e.path)) for excerpts in known)
         return shown, there
 
     def _recent(self, shown: Sequence[Excerpt]) -> Iterator[Excerpt]:
@@ -120,7 +120,7 @@ class SessionStart:
 
     def _curated(self, room_chars: int) -> list[Excerpt]:
         """Return standing orders, `MEMORY.md`, and the beginnings of the files of OpenClaw's workspace."""
-        found = [excerpt for path in [*self._orders(), MEMORY] for excerpt in self._excerpts(path)]
+        found = [excerpt for path in [*self._orders(), self.vault.layout.memory] for excerpt in self._excerpts(path)]
         for path in workspace_files(self.vault, self._now):
             found += fit(self._excerpts(path), int(WORKSPACE_SHARE * room_chars), 0).excerpts
         return found
@@ -200,7 +200,7 @@ class SessionStart:
 def memory_over_budget(vault: Vault, most_lines: int) -> str | None:
     """Return a remark on a MEMORY.md with too many lines, or None. Reads MEMORY.md: call it in a thread."""
     with suppress(McpMemoryError):
-        if (lines := len(vault.read(MEMORY).text.splitlines())) > most_lines:
+        if (lines := len(vault.read(vault.layout.memory).text.splitlines())) > most_lines:
             what = f"MEMORY.md has {lines} lines, over its budget of {most_lines}"
             return f"{what}: mcp-memory dream proposes what to move into notes"
     return None

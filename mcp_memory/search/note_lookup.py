@@ -26,7 +26,7 @@ from mcp_memory.text.language.terms import coverage, telling_words, terms
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.journals.ledger import Ledger
-from mcp_memory.vault.note_file import MEMORY, Layout
+from mcp_memory.vault.note_file import MEMORY, Layout, is_memory
 from mcp_memory.vault.project_state import PROJECTS
 from mcp_memory.vault.succession.entry_marks import admits
 
@@ -96,9 +96,9 @@ class NoteLookup:
 
     def _spelled(self, path: NotePath) -> NotePath:
         """Return the path as the disk spells it: macOS writes `é` as two characters, and a keyboard as one. A project's
-        state is named without the managed folder."""
+        state and `MEMORY.md` are named without the managed folder."""
         if path.isascii() and not path.startswith(PROJECTS):
-            return path
+            return self.layout.place_of(path)
         try:
             is_known = self.index.note(path) is not None
             inside = self.layout.in_home(path)
@@ -143,7 +143,7 @@ def named_by(target: str) -> tuple[NotePath, str | None] | NoteId:
     if not plain or len(plain) > 5000:
         raise InvalidInput("id is empty or too long", hint="pass an id or path from memory_search")
     whole, _, entry = plain.rpartition("#")
-    if is_log_path(whole) or whole == MEMORY:
+    if is_log_path(whole) or is_memory(whole):
         return NotePath(whole), entry
     if plain.startswith("path:"):
         return NotePath(plain.removeprefix("path:")), None

@@ -16,7 +16,7 @@ from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 from mcp_memory.vault.draft import past
 from mcp_memory.vault.marks.set_aside import original_of
-from mcp_memory.vault.note_file import is_whole
+from mcp_memory.vault.note_file import is_memory, is_whole
 from mcp_memory.vault.ownership import author_of
 from mcp_memory.vault.succession.entry_marks import note_of
 
@@ -48,7 +48,7 @@ def rank_of(note: NoteRecord) -> SourceRank:
         return SourceRank.SOURCE if note.path.startswith("@") else SourceRank.IMPORTED
     if note.is_log:
         return SourceRank.LOG
-    is_order = note.always_load or note.kind in ORDERS or note.path == "MEMORY.md"
+    is_order = note.always_load or note.kind in ORDERS or is_memory(note.path)
     return SourceRank.STANDING if is_order else SourceRank.OWN
 
 

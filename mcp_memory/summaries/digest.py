@@ -70,7 +70,7 @@ class Digests:
     def of_time(self, title: str, path: NotePath | None) -> tuple[str, NoteFile | None]:
         """Return the digest of the period and project in `wanted`, and the page at `path` if it was written."""
         about = self._find()
-        text = "\n".join(self._lines(path or NotePath("MEMORY.md"), about))
+        text = "\n".join(self._lines(path or self.vault.layout.memory, about))
         return text, self._write(path, title, about, text_hash(text, 16)) if path else None
 
     def _find(self) -> list[NoteRecord]:

@@ -15,7 +15,7 @@ from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.draft import WriteResult, control_character, one_line
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome
 from mcp_memory.vault.journals.change_journal import ChangeKind, NoteChange
-from mcp_memory.vault.note_file import MEMORY, NoteFile, derive_title, editable_text, entries_of, find_entry
+from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text, entries_of, find_entry, is_memory
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.succession.retirement import without_empty_head
 
@@ -89,7 +89,7 @@ class NoteEditor:
         they ask. Or with `undo`, unmute it in the project; without a project, unmute it entirely. Idempotent. Raises
         NotFound, Refused, InvalidInput, StorageFailed."""
         self.notes.require_vault()
-        if path.startswith("@") or (entry and path == MEMORY):
+        if path.startswith("@") or (entry and is_memory(path)):
             what = "MEMORY.md is shown as a whole" if entry else f"{path} belongs to a read-only source"
             raise Refused(f"{what} and can't be muted", hint="forget the entry, or make the folder private")
         mark = one_line("project", project) if project else EVERYWHERE

@@ -24,6 +24,7 @@ from mcp_memory.vault.marks.head_values import fixed, kept_of, marks_of, text_of
 
 ARCHIVE, INBOX, ALWAYS_LOAD, FOR_ALL = "_archive", "_inbox", "_always-load", "shared"
 MEMORY = NotePath("MEMORY.md")
+"""The name that agents use for the curated file, wherever it is."""
 DREAMS = NotePath("DREAMS.md")  # what is proposed for it
 MAX_ID = 200
 
@@ -31,6 +32,7 @@ _UNKNOWN = datetime(1, 1, 2, tzinfo=UTC)
 _MARKS = re.compile(
     r"`([^`]+)`|[*`]+|^[>\s]+|(?<!\w)_+|_+(?!\w)"
 )  # of emphasis and quotes; not in code or within a word
+_MEMORY_PATH = re.compile(r"(?:[^/@][^/]*/)?MEMORY\.md")
 _OF_ENTRY = re.compile(r"[0-9a-f]{16}(?: |$)")  # a mute of one entry
 _LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
@@ -41,12 +43,27 @@ class Layout:
 
     home: str  # the managed folder; empty for the vault's root
     tz: tzinfo
-    log_folder: str = "memory"  # at the root, or in the managed folder if the root had no daily logs
+    at_root: bool = True  # whether `MEMORY.md`, `DREAMS.md` and the daily logs are at the root
+
+    @property
+    def memory(self) -> NotePath:
+        return self._of_all(MEMORY)
+
+    @property
+    def dreams(self) -> NotePath:
+        return self._of_all(DREAMS)
+
+    @property
+    def log_folder(self) -> NotePath:
+        return self._of_all("memory")
+
+    def _of_all(self, name: str) -> NotePath:
+        return NotePath(name) if self.at_root else self.in_home(name)
 
     def below_home(self, path: str) -> str | None:
-        """Return the path below the managed folder, or None outside; the vault-wide `MEMORY.md` and `memory/` are
+        """Return the path below the managed folder, or None outside; `MEMORY.md` and a `memory/` at the root are
         outside."""
-        if path.startswith("@") or path == MEMORY or path.startswith("memory/"):
+        if path.startswith("@") or path == self.memory or path.startswith("memory/"):
             return None
         if not self.home:
             return path
@@ -56,6 +73,10 @@ class Layout:
         """Return the path of a day's log. Parts count from 1."""
         number = f".{part}" if part > 1 else ""
         return NotePath(f"{self.log_folder}/{day.isoformat()}{number}.md")
+
+    def place_of(self, path: NotePath) -> NotePath:
+        """Return the place of a note that agents may name without the managed folder."""
+        return self.memory if path == MEMORY else path
 
     def in_home(self, inner: str) -> NotePath:
         return NotePath(f"{self.home}/{inner}" if self.home else inner)
@@ -123,7 +144,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     superseded = None
     if text_of(meta.get("status")) == Status.SUPERSEDED:
         superseded = when_of(meta.get("superseded_at"), layout.tz) or updated or created or _UNKNOWN
-    marks = marks_of(path, text, document, is_curated=path == MEMORY)
+    marks = marks_of(path, text, document, is_curated=is_memory(path))
     if document.problem and not document.meta and marks.get("private"):
         problem = f"{problem}; until its head can be read, the note is private"
     record = NoteRecord(
@@ -153,10 +174,15 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     return NoteFile(record, text, document.body_start)
 
 
+def is_memory(path: str) -> bool:
+    """Return whether a path is that of a curated `MEMORY.md`: at the root, or in a folder there."""
+    return _MEMORY_PATH.fullmatch(path) is not None
+
+
 def entries_of(path: NotePath, text: str) -> Sequence[LogEntry] | Sequence[CuratedEntry]:
     """Return the entries of a log or of `MEMORY.md`."""
     start = frontmatter.parse(text).body_start
-    return sections.entries(text, start) if path == MEMORY else logs.entries(text, start)
+    return sections.entries(text, start) if is_memory(path) else logs.entries(text, start)
 
 
 def find_entry(path: NotePath, text: str, entry: str) -> LogEntry | CuratedEntry | None:
@@ -252,7 +278,7 @@ def _state(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
     if path.startswith(f"@{TRANSCRIPTS}/"):
         return NoteState.TRANSCRIPT
     is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
-    if is_shared or path == DREAMS or is_page(inner) or is_generated(inner, meta.get("node_kind")):
+    if is_shared or DREAMS in {path, inner} or is_page(inner) or is_generated(inner, meta.get("node_kind")):
         return NoteState.SUMMARY
     if status in (Status.SUPERSEDED, Status.ARCHIVED) or inner.startswith(f"{ARCHIVE}/"):
         return NoteState.ARCHIVED

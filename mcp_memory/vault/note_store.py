@@ -28,7 +28,7 @@ from mcp_memory.vault.journals.change_journal import (
 from mcp_memory.vault.journals.ledger import NoteJournals
 from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.marks.set_aside import unless_odd
-from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
+from mcp_memory.vault.note_file import Layout, NoteFile, editable_text, entries_of, is_memory, read_note
 
 ATTEMPTS = 200  # the most tries of a compare-and-swap, if other writers are faster
 
@@ -226,7 +226,7 @@ class NoteStore:
                 record = replace(record, state=NoteState.DELETED)
             hidden = self._tombstones.entries(path)
             # the forgotten entries of `MEMORY.md`, unlike a log's, are gone from the file
-            if path == MEMORY and hidden:
+            if is_memory(path) and hidden:
                 hidden -= {entry.hash for entry in entries_of(path, file.text)}
             if hidden:
                 entries = list(dict.fromkeys([*record.meta.get("forgotten", []), *sorted(hidden)]))
@@ -248,7 +248,7 @@ class NoteStore:
             return {"kind": ChangeKind.STORED, "entry": entry, "before": expected, "project": project}
         if expected is None or self.is_page(path):
             kind = ChangeKind.IMPORTED if is_import else ChangeKind.STORED
-            return {"kind": kind, **(changed_entry("", data.decode("utf-8", "replace")) if path == MEMORY else {})}
+            return {"kind": kind, **(changed_entry("", data.decode("utf-8", "replace")) if is_memory(path) else {})}
         blob = self.backend.read(path)
         before, after = (read_note(path, text, expected, "", self.layout, self.kinds) for text in (blob.data, data))
         facts = describe_difference(before, after)

@@ -14,7 +14,7 @@ from mcp_memory.topics.page_parts import RELATED_PART, TITLE, is_sealed, parts_o
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.change_journal import DISK, DREAM
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, entry_id, max_standing
-from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, Layout, NoteFile
+from mcp_memory.vault.note_file import ALWAYS_LOAD, Layout, NoteFile
 from mcp_memory.vault.note_store import NoteStore
 
 PAGE_KIND = "summary"  # of a page in the ledger
@@ -52,7 +52,7 @@ def tier_of(path: str, *, layout: Layout, vouched: bool) -> OwnershipTier:
     if path.startswith("@"):
         return OwnershipTier.SOURCE
     inner = layout.below_home(path)
-    if path == MEMORY or path.startswith(("memory/", f"{layout.log_folder}/")):
+    if path == layout.memory or path.startswith(("memory/", f"{layout.log_folder}/")):
         return OwnershipTier.CURATED
     if inner is None:
         return OwnershipTier.PERSONAL
@@ -79,7 +79,7 @@ def may_retire(
         raise Refused(f"{path} is always loaded; agents may not change it", hint="edit or move the file by hand")
     if is_page(inner):
         raise Refused(f"{path} is made from other notes", hint="forget those; the next compaction rewrites the page")
-    if path == MEMORY:
+    if path == layout.memory:
         raise Refused("MEMORY.md is curated", hint="name one entry: memory_recall path=MEMORY.md shows their ids")
 
 
@@ -100,11 +100,12 @@ class Provenance:
         """Record an agent's entry of `MEMORY.md` before it is published; the person's own aren't recorded. Raises
         StorageFailed."""
         if draft.source not in PERSONS_SOURCES:
-            self.announce(draft, entry_id(MEMORY, entry), MEMORY, now)
+            memory = self.notes.layout.memory
+            self.announce(draft, entry_id(memory, entry), memory, now)
 
     def is_agents_entry(self, entry: str) -> bool:
         """Return whether an agent added this entry of `MEMORY.md`."""
-        return bool(self.ledger.standings(entry_id(MEMORY, entry)))
+        return bool(self.ledger.standings(entry_id(self.notes.layout.memory, entry)))
 
     def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
         """Vouch from now on for a note in the managed folder that this installation did not write, or for a topic's

@@ -14,7 +14,7 @@ from mcp_memory.topics.page_parts import TITLE, Parts, hash_title, known_lines, 
 from mcp_memory.topics.topic_tree import PageState
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.new_note import name_tails
-from mcp_memory.vault.note_file import MEMORY, NoteFile, content_hash
+from mcp_memory.vault.note_file import NoteFile, content_hash, is_memory
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, OwnershipTier, Provenance, tier_of
 
@@ -69,7 +69,7 @@ class TopicFiles:
         a hash of its text."""
         record = file.record
         is_read_only = record.path.startswith("@") or record.state in {NoteState.DELETED, NoteState.SUMMARY}
-        return not (is_read_only or record.problem or record.is_log or record.path == MEMORY)
+        return not (is_read_only or record.problem or record.is_log or is_memory(record.path))
 
     def relink(
         self,

@@ -27,7 +27,7 @@ from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_edits import NoteEditor
-from mcp_memory.vault.note_file import ARCHIVE, MEMORY, NoteFile
+from mcp_memory.vault.note_file import ARCHIVE, NoteFile, is_memory
 from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
@@ -168,7 +168,7 @@ class Vault:
         InvalidInput, Refused, AlreadyExists (for `draft.path`), NotFound (for `supersedes`), StorageFailed."""
         self._notes.require_vault()
         drafts.check(draft, secrets_allowed=self.secrets_allowed)
-        if draft.path == MEMORY:
+        if draft.path == self.layout.memory:
             return self._memory.append(draft, fits)
         path = NotePath(draft.path or "")
         if draft.etag or is_state(path, self.layout, PROGRESS):
@@ -189,7 +189,7 @@ class Vault:
 
         Raises NotFound, Refused (not the agents' note), InvalidInput (a whole log)."""
         self._notes.require_vault()
-        if path == MEMORY and entry:
+        if is_memory(path) and entry:
             return self._memory.forget(entry, reason, by)
         with self._superseding:
             return self._retirement.forget(self._out_of_inbox(path, by), entry, reason, by)
@@ -200,7 +200,7 @@ class Vault:
 
         Raises as `forget`."""
         self._notes.require_vault()
-        if path == MEMORY and entry:
+        if is_memory(path) and entry:
             return self._memory.restore(entry, by)
         with self._superseding:
             file = self._retirable(path, by)

@@ -446,3 +446,30 @@ async def test_a_broken_index_is_no_reason_to_lose_a_note(world: World, monkeypa
     async with world.engine() as engine:
         assert await found(engine, "tea") == [receipt.path]
         assert await engine.problems() == {}
+
+
+async def test_files_that_agents_add_to_are_in_the_managed_folder(world: World):
+    world.with_home("Agent")
+    world.write("diary.md", "Rain.")
+    async with world.engine() as engine:
+        await engine.append("Uses pnpm", path="MEMORY.md", section="Preferences")
+        await engine.append("Deployed", kind="log")
+        world.later(days=1)
+        entry = (await engine.append("Likes tea", path="MEMORY.md", section="Preferences")).id
+        assert entry.startswith("Agent/MEMORY.md#")
+        assert "Uses pnpm" in await engine.recall(path="MEMORY.md")
+        assert "Likes tea" in await engine.recall()
+        await engine.forget(f"MEMORY.md#{entry.partition('#')[2]}")
+        assert "Likes tea" not in await engine.recall()
+    assert {path.partition("/")[0] for path in world.files()} == {"diary.md", "Agent"}
+    assert {"Agent/MEMORY.md", "Agent/memory/2026-11-21.md"} <= world.files().keys()
+
+
+async def test_an_existing_memory_file_stays_in_use(world: World):
+    world.with_home("Agent")
+    world.write("MEMORY.md", "# Mine\n\n- Uses npm\n")
+    async with world.engine() as engine:
+        await engine.append("Likes tea", path="MEMORY.md", section="Preferences")
+    assert world.read("MEMORY.md").decode().startswith("# Mine\n\n- Uses npm\n")
+    assert b"Likes tea" in world.read("MEMORY.md")
+    assert "Agent/MEMORY.md" not in world.files()

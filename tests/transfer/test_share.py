@@ -17,7 +17,6 @@ from mcp_memory.compaction.share.folder import MANIFEST, ShareAction, ShareFolde
 from mcp_memory.compaction.share.share_bundle import ShareBundle, SharedFile, SharedPaths, rewrite_links
 from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.models import NoteState, etag_of
-from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import PAGE
 from mcp_memory.vault.config import VaultConfig
@@ -73,7 +72,7 @@ def test_whatever_stands_there_no_link_leads_out(text: str) -> None:
 
 
 def parcel(**files: str) -> ShareBundle:
-    some = [SharedFile(f"{name}.md", f"topics/01-a/{name}.md", text, True) for name, text in sorted(files.items())]
+    some = [SharedFile(f"{name}.md", text) for name, text in sorted(files.items())]
     return ShareBundle("V", "topics/01-a", "P", "A", some, [], 0)
 
 
@@ -204,7 +203,7 @@ def test_links_in_the_folder_lead_nowhere(folder: ShareFolder, tmp_path: Path) -
     (folder.folder / "a.md").unlink()
     (folder.folder / "a.md").symlink_to(outside / "d.md")
     for again in (parcel(a="2", **{"02-c/d": "2", "02-c/03-e/f": "2"}), parcel()):
-        assert set(folder.fill(again, linked=True).values()) == {ShareAction.KEPT}
+        assert set(folder.fill(again).values()) == {ShareAction.KEPT}
     assert {file.name: file.read_text() for file in outside.iterdir()} == {"d.md": "1"}
 
 
@@ -222,52 +221,6 @@ def test_a_planted_link_is_not_written_through(
             folder.fill(parcel(a="3"))
     assert (tmp_path / "mine").read_text() == "mine"
     assert texts(folder)["a.md"] == "2"
-
-
-def test_hard_links_where_the_bytes_are_the_vaults(folder: ShareFolder, tmp_path: Path) -> None:
-    source = tmp_path / "vault" / "topics" / "01-a"
-    source.mkdir(parents=True)
-    (source / "a.md").write_text("1")
-    (source / "b.md").write_text("changed since")
-    given = parcel(a="1", b="1")
-    folder.fill(given)
-    assert folder.linked(given) == 0
-    folder.fill(given, linked=True)
-    assert folder.linked(given) == 1
-    assert texts(folder) == {"a.md": "1", "b.md": "1"}
-    folder.fill(parcel(a="2", b="2"), linked=True)
-    assert (texts(folder), (source / "a.md").read_text()) == ({"a.md": "2", "b.md": "2"}, "1")
-
-
-def test_a_link_that_fails_leaves_nothing(folder: ShareFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = tmp_path / "vault" / "topics" / "01-a"
-    source.mkdir(parents=True)
-    (source / "a.md").write_text("1")
-    monkeypatch.setattr("mcp_memory.compaction.share.folder.etag_of_file", lambda _: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        folder.fill(parcel(a="1"), linked=True)
-    assert sorted(file.name for file in folder.folder.iterdir()) == [MANIFEST, "a.md"]
-
-
-def test_an_edit_in_the_moment_of_a_link_stays(
-    folder: ShareFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = tmp_path / "vault" / "topics" / "01-a"
-    source.mkdir(parents=True)
-    (source / "a.md").write_text("1")
-    exchange, done = KernelRenames.exchange, list[bool]()
-
-    def edit_and_exchange(*given) -> None:
-        if not done:
-            (folder.folder / "a.md").write_text("a person's")
-        done.append(True)
-        exchange(*given)
-
-    monkeypatch.setattr(KernelRenames, "exchange", edit_and_exchange)
-    folder.fill(parcel(a="1"), linked=True)
-    assert texts(folder) == {"a.md": "a person's"}
-    assert (source / "a.md").read_text() == "1"
-    assert sorted(file.name for file in folder.folder.iterdir()) == [MANIFEST, "a.md"]
 
 
 async def gathered(engine: KeywordEngine, topic: str) -> ShareBundle:
@@ -332,4 +285,4 @@ async def test_what_does_not_count_stays_out_and_goes_from_the_folder(toy_world:
         toy_world.write(f"{tea}/key.md", f"The token is ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:57] + "\n")
         given = await gathered(engine, tea)
         assert any("key.md seems to hold a secret" in line for line in given.warnings)
-        assert f"{tea}/key.md" in {file.source for file in given.files}
+        assert "key.md" in {file.path for file in given.files}

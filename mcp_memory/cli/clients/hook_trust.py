@@ -123,7 +123,7 @@ def _codex(scope: Scope, file: Path, hooks: HookEntries, paths: ClientPaths) -> 
         return {}
     unlisted = OFF if scope == "user" else UNTRUSTED  # Codex lists no hooks of a folder that it doesn't trust
     return dict.fromkeys(hooks.commands, unlisted) | {
-        _client_name(hook["eventName"]): _trust(hook)
+        hook["eventName"][:1].upper() + hook["eventName"][1:]: _trust(hook)  # files spell it `SessionStart`
         for hook in listed
         if hook.get("sourcePath") == str(file) and commands.read(hook.get("command")) is not None
     }
@@ -172,8 +172,3 @@ def _ask_codex(program: str, requests: str, environ: Mapping[str, str]) -> dict[
                 if message.get("id") == 2:
                     return message.get("result") or {}
     return {}
-
-
-def _client_name(event: str) -> str:
-    """Return the event's name as files spell it: `SessionStart` for `sessionStart`."""
-    return event[:1].upper() + event[1:]

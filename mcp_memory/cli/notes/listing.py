@@ -169,10 +169,6 @@ def stats(cli: CommandContext, target: str | None, *, unanswered: bool) -> None:
     cli.show(answer, _stats_lines(answer, index_bytes))
 
 
-def _none(answer: Facts) -> str:
-    return "nothing is stored yet" if answer["nothing_stored"] else "no note fits"
-
-
 def _lines(answer: Facts) -> Iterator[str]:
     chars = 10 if (columns() or 80) < 80 else 16
     rows: list[tuple[str, ...]] = []
@@ -180,7 +176,8 @@ def _lines(answer: Facts) -> Iterator[str]:
         at, status = (note["date"] or "no date")[:chars].replace("T", " "), note["status"]
         status = note["heat"] if status == "active" else status
         rows.append((at, note["kind"], note["title"], note["project"] or "", status, short_id(note["id"])))
-    yield from table(rows, 2) or [_none(answer)]
+    none = "nothing is stored yet" if answer["nothing_stored"] else "no note fits"
+    yield from table(rows, 2) or [none]
     if answer["further"]:
         yield Remark(f"there are more: -n {min(1000, 5 * len(rows))}")
     if rows:

@@ -138,10 +138,9 @@ def _without(file: ExportedFile, entries: list[str]) -> ExportedFile:
     required=True,
     help="An empty folder, or one shared to before.",
 )
-@flag("--link", "linked", help="Make hard links instead of copies, where possible.")
 @flag("--dry-run", help="List what would be done, without doing it.")
 @command_options
-def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: bool) -> None:
+def share(cli: CommandContext, topic: str, target: Path, dry_run: bool) -> None:
     """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
 
     Links that lead out of the topic become plain text. Private, forgotten, expired and archived notes are skipped, and
@@ -161,14 +160,13 @@ def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: 
     if not dry_run:
         folder.planned(bundle)  # raises for a folder that can't be filled, before it is remembered
         SharedFolders(cli.settings.state.root).add(folder.folder)
-    actions = folder.planned(bundle) if dry_run else folder.fill(bundle, linked=linked)
+    actions = folder.planned(bundle) if dry_run else folder.fill(bundle)
     warnings = [f"{file.path}: {file.why}" for file in bundle.left_out if file.is_warning]
     report = {
         "topic": bundle.topic,
         "to": str(folder.folder),
         "dry_run": dry_run,
         "files": {path: action.value for path, action in actions.items()},
-        "linked": folder.linked(bundle),
         "links_cut": bundle.cut,
         "left_out": [{"path": file.path, "why": file.why} for file in bundle.left_out],
         "warnings": [*bundle.warnings, *warnings],
@@ -188,8 +186,6 @@ def _lines(report: Facts) -> Iterator[str]:
         yield Remark(f"note: {line}")
     counts = Counter[str](report["files"].values())
     parts = [f"{counts[name]} {name}" for name in ("new", "updated", "removed", "unchanged", "kept") if counts[name]]
-    if report["linked"]:
-        parts.append(f"{report['linked']} of them hard links to the vault's files")
     if report["links_cut"]:
         parts.append(f"{counted(report['links_cut'], 'link')} out of the topic made into plain text")
     verb = "would share" if report["dry_run"] else "shared"

@@ -11,20 +11,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from secrets import token_hex
 from typing import Any, cast
 
 from mcp_memory.compaction.share.share_bundle import ShareBundle, SharedFile
 from mcp_memory.core.core import ErasedText, NoteCopies
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NotePath, etag_of
-from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.json_lines import PlaceList
 from mcp_memory.runtime.private_files import naming_the_cause, replace_file
 from mcp_memory.storage import open_storage
 from mcp_memory.storage.base import StorageBackend
-from mcp_memory.storage.folders import etag_of_file, opened_file, opened_folder, opened_root
-from mcp_memory.storage.path_rules import split
+from mcp_memory.storage.folders import opened_file, opened_root
 from mcp_memory.vault.marker import FOLDER as MARKER_FOLDER
 
 MANIFEST = ".mcp-memory-share.json"
@@ -82,8 +79,8 @@ class ShareFolder:
     def __init__(self, folder: Path, vault: Path) -> None:
         """`vault` is the vault's folder. Raises Refused if either folder is in the other."""
         self.folder = folder.expanduser().resolve()
-        self._vault = vault.resolve()
-        if self.folder.is_relative_to(self._vault) or self._vault.is_relative_to(self.folder):
+        inside = vault.resolve()
+        if self.folder.is_relative_to(inside) or inside.is_relative_to(self.folder):
             what = f"{self.folder} and the vault are in one another"
             raise Refused(what, hint="share with a folder beside the vault")
         self._backend = open_storage(self.folder)
@@ -97,9 +94,8 @@ class ShareFolder:
         paths = {file.path for file in bundle.files} | manifest.files.keys()
         return plan_share(bundle, manifest, {path: etag for path in paths if (etag := self._etag(path))})
 
-    def fill(self, bundle: ShareBundle, *, linked: bool = False) -> dict[str, ShareAction]:
-        """Carry out the plan and return what was done. `linked`: use hard links for files that equal the vault's byte
-        for byte, if the file system allows it. Raises the errors of `planned`."""
+    def fill(self, bundle: ShareBundle) -> dict[str, ShareAction]:
+        """Carry out the plan and return what was done. Raises the errors of `planned`."""
         actions, manifest = self.planned(bundle), self._read_manifest(bundle)
         files = {file.path: file for file in bundle.files}
         with naming_the_cause(str(self.folder)):
@@ -113,20 +109,15 @@ class ShareFolder:
                     self._do(NotePath(path), action, files.get(path), manifest)
                 except (AlreadyExists, PreconditionFailed, NotFound, PathRefused):
                     actions[path] = ShareAction.KEPT  # someone was faster, or there is a link
-                if linked and path in files and _is_ours(path, actions[path], manifest):
-                    self._link(NotePath(path), files[path])
             self._backend.settle(min_age_s=0)
-            removed = (path for path, action in actions.items() if action is ShareAction.REMOVED)
-            for folder in sorted({above for path in removed for above in _folders_above(path)}, key=len, reverse=True):
+            removed = (PurePosixPath(path) for path, action in actions.items() if action is ShareAction.REMOVED)
+            folders = {str(above) for path in removed for above in path.parents} - {"."}
+            for folder in sorted(folders, reverse=True):
                 self._backend.rmdir_empty(NotePath(folder))
             kept = {path: etags for path, etags in known.items() if actions.get(path) is ShareAction.KEPT}
             left = {path: etags for path, etags in ours.items() if actions[path] is not ShareAction.KEPT}
             self._write(bundle, kept | left)
         return actions
-
-    def linked(self, bundle: ShareBundle) -> int:
-        """Count the files that are hard links to the vault's own."""
-        return sum(_is_same(self.folder / file.path, self._vault / file.source) for file in bundle.files)
 
     def _do(self, path: NotePath, action: ShareAction, file: SharedFile | None, manifest: ShareManifest) -> None:
         if action is ShareAction.REMOVED:
@@ -142,46 +133,10 @@ class ShareFolder:
             raise PreconditionFailed(f"{path} was changed by someone else")
         return etag
 
-    def _link(self, path: NotePath, file: SharedFile) -> None:
-        """Replace a copy by a hard link to the vault's file, unless it changed, is linked, or is on another disk."""
-        source, (folder, name) = self._vault / file.source, split(path)
-        if not file.verbatim or _is_same(self.folder / path, source):
-            return
-        with opened_root(self.folder) as root, opened_folder(root, folder) as parent:
-            aside = f".{token_hex(8)}.link"
-            try:
-                os.link(source, aside, dst_dir_fd=parent, follow_symlinks=False)
-            except OSError:
-                return
-            try:
-                with opened_file(parent, aside, path) as (descriptor, _):
-                    same = etag_of_file(descriptor) == self._etag(path) == _etag(file)
-                if same:
-                    self._exchange(parent, aside, name, _etag(file))
-            finally:
-                os.unlink(aside, dir_fd=parent)
-
-    def _exchange(self, parent: int, aside: str, name: str, expected: Etag) -> None:
-        """Exchange the two files. An edit of the last moment isn't replaced, but gets its name back."""
-        renames = KernelRenames()
-        try:
-            renames.exchange(parent, aside, name)
-        except OSError:
-            return  # deleted, or the call is missing here: it stays a copy
-        is_ours = False
-        try:
-            with opened_file(parent, aside, name) as (descriptor, _):
-                is_ours = etag_of_file(descriptor) == expected
-        finally:
-            if not is_ours:
-                renames.exchange(parent, aside, name)
-
     def _read_manifest(self, bundle: ShareBundle) -> ShareManifest:
         """Raises Refused if the folder is neither free nor of this topic."""
         try:
-            with opened_root(self.folder) as root, opened_file(root, MANIFEST, MANIFEST) as (descriptor, found):
-                if found.st_size > MOST_BYTES:
-                    raise ValueError(f"{found.st_size} bytes")
+            with opened_root(self.folder) as root, opened_file(root, MANIFEST, MANIFEST) as (descriptor, _):
                 manifest = parse_manifest(json.loads(os.pread(descriptor, MOST_BYTES, 0)))
         except (FileNotFoundError, NotADirectoryError, NotFound):
             with naming_the_cause(str(self.folder)):
@@ -229,17 +184,6 @@ def _is_ours(path: str, action: ShareAction, manifest: ShareManifest) -> bool:
 
 def _etag(file: SharedFile) -> Etag:
     return etag_of(file.text.encode())
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
-
-
-def _folders_above(path: str) -> list[str]:
-    return [str(folder) for folder in PurePosixPath(path).parents if folder.name]
 
 
 class SharedFolders(PlaceList):

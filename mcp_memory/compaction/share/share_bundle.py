@@ -97,13 +97,10 @@ def _stem(target: str) -> str:
 
 @dataclass(frozen=True)
 class SharedFile:
-    """A file with its `path` in the share and its `source` in the vault. `verbatim`: its bytes equal the vault's
-    file."""
+    """A file with its `path` in the share."""
 
     path: str
-    source: str
     text: str
-    verbatim: bool
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,7 @@ def build_bundle(vault: Vault, vault_id: str, topic: Topic, private: PrivateMark
     for path, file in sorted(files.items()):
         text, count = rewrite_links(file.text, file.body_start, path, places)
         cut += count
-        shared.append(SharedFile(places.shared[path], path, text, text == file.text))
+        shared.append(SharedFile(places.shared[path], text))
     page = topic.page.id if topic.page else None
     return ShareBundle(vault_id, topic.folder, page, topic.title, shared, left, cut, warnings)
 

@@ -35,7 +35,7 @@ from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.draft import MAX_TITLE, Draft, WriteResult, creation, due_day, expiry, one_line
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import FOR_ALL, MEMORY, NoteFile
+from mcp_memory.vault.note_file import FOR_ALL, NoteFile, is_memory
 from mcp_memory.vault.project_state import PROJECTS
 
 LINK_TOKENS = 75
@@ -105,7 +105,7 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
 
     Raises InvalidInput, Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
     core.indexing.watcher.touch()
-    if request.section and request.path != MEMORY:
+    if request.section and not is_memory(request.path or ""):
         raise InvalidInput("only MEMORY.md has sections", hint="pass path='MEMORY.md' too, or leave section out")
     if request.etag and (request.supersedes or not request.path):
         raise InvalidInput("`etag` needs `path`, and no `supersedes`", hint="pass the path of the note to change")
@@ -129,7 +129,9 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
 async def _draft(core: Core, request: AppendRequest) -> Draft:
     zone = core.vault.layout.tz
     path = request.path.removeprefix("./") if request.path else None
-    path = core.vault.layout.in_home(path) if path and path.startswith(PROJECTS) else path
+    if path:
+        layout = core.vault.layout
+        path = layout.in_home(path) if path.startswith(PROJECTS) else layout.place_of(NotePath(path))
     is_for_all = is_below(path or "", core.vault.layout.in_home(FOR_ALL))
     kind, created = await kind_to_store(core, request.kind), creation(request.created, zone, core.clock())
     is_commitment = kind.name == COMMITMENT
@@ -162,8 +164,8 @@ async def _draft(core: Core, request: AppendRequest) -> Draft:
 async def append_note(core: Core, draft: Draft, supersedes: Place | None = None) -> Receipt:
     """Store a draft within one deadline for writing and indexing, in place of a note or entry. Raises the errors of the
     vault. After the deadline the outcome is `UNKNOWN`, and the same call resolves it."""
-    if supersedes and supersedes[0] == MEMORY and supersedes[1]:
-        draft, supersedes = replace(draft, path=MEMORY, replaces=supersedes[1]), None
+    if supersedes and is_memory(supersedes[0]) and supersedes[1]:
+        draft, supersedes = replace(draft, path=supersedes[0], replaces=supersedes[1]), None
     private = core.config.recall.private_marks  # of which no answer speaks unasked
     near: list[Passage] = []
     contrary: list[Contradicted] = []

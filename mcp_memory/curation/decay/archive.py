@@ -24,7 +24,7 @@ from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.marks.privacy import PRIVATE
-from mcp_memory.vault.note_file import INBOX, MEMORY, Layout, NoteFile
+from mcp_memory.vault.note_file import INBOX, Layout, NoteFile, is_memory
 
 TO_ARCHIVE, COLD, LESSON = "archive", "cold", "lesson"
 _MOVE = Choice("a", TO_ARCHIVE, "[a]rchive", "archive: move the file to _archive/; links follow, and restore undoes it")
@@ -53,7 +53,7 @@ def find_over(
     are shown until they are done, so they are never proposed. A note without a date, or with a future date, isn't
     cold."""
     for note in notes:
-        kept = note.is_log or note.kind == COMMITMENT or note.path == MEMORY or note.is_foreign
+        kept = note.is_log or note.kind == COMMITMENT or is_memory(note.path) or note.is_foreign
         if kept or note.state not in {NoteState.ACTIVE, NoteState.ARCHIVED} or not layout.in_archive(note.path):
             continue
         use, end, at = uses.get(note.id, NoteUse()), note.counts_until, note.date

@@ -15,14 +15,12 @@ from mcp_memory.models import NoteId, NotePath, etag_of
 from mcp_memory.runtime.private_files import naming_the_cause, replace_file
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import DREAM
-from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
+from mcp_memory.vault.note_file import entries_of
 from mcp_memory.vault.vault import Vault
 
 MOST_RUNS = 50
 ATTEMPTS = 5
 """The number of attempts to write DREAMS.md while another program keeps saving it."""
-STORE = "memory/.dreams"
-"""The folder with a file for each proposal, so that two machines with one synced vault write the same files."""
 
 Facts = dict[str, Any]
 
@@ -45,19 +43,33 @@ class DreamFiles:
     writer: IndexWriter
     runs: Path
 
+    @property
+    def page(self) -> NotePath:
+        return self.vault.layout.dreams
+
+    @property
+    def memory(self) -> NotePath:
+        return self.vault.layout.memory
+
+    @property
+    def store(self) -> str:
+        """The folder with a file for each proposal, so that two machines with one synced vault write the same files."""
+        return f"{self.vault.layout.log_folder}/.dreams"
+
     def read(self) -> tuple[dict[str, str | None], dict[str, Facts], list[PageLine], list[str]]:
         """Return the files as read, the stored proposals, the lines of the page, and the proposals that you removed
         from it."""
-        known, page = dict(self._stored()), self.text_of(DREAMS)
+        known, page = dict(self._stored()), self.text_of(self.page)
         lines = list(read_page(page or ""))
-        return {DREAMS: page, MEMORY: self.text_of(MEMORY)}, known, lines, list(self._deleted(known, lines))
+        files: dict[str, str | None] = {self.page: page, self.memory: self.text_of(self.memory)}
+        return files, known, lines, list(self._deleted(known, lines))
 
     def _deleted(self, known: dict[str, Facts], lines: list[PageLine]) -> Iterator[str]:
         """Yield the proposals that you removed from the page. A page older than a proposal hasn't been synced yet;
         without a page, all proposals wait."""
-        page, there = self._file(DREAMS), {line.id for line in lines}
+        page, there = self._file(self.page), {line.id for line in lines}
         for name, facts in known.items() if page.is_file() else ():
-            written = self._file(f"{STORE}/{name}.json").stat().st_mtime_ns
+            written = self._file(self._stored_at(name)).stat().st_mtime_ns
             if facts["status"] == "proposed" and name not in there and written <= page.stat().st_mtime_ns:
                 yield name
 
@@ -99,10 +111,10 @@ class DreamFiles:
     ) -> None:
         """Write the journal of a run, then its changes: a file for each proposal, and the result of `edited` on the
         current DREAMS.md. Raises PreconditionFailed if DREAMS.md is saved again and again."""
-        memory = was[MEMORY], self.text_of(MEMORY)
-        files: dict[str, tuple[str | None, str | None]] = {MEMORY: memory} if self._is_ours_alone(*memory) else {}
+        memory = was[self.memory], self.text_of(self.memory)
+        files: dict[str, tuple[str | None, str | None]] = {self.memory: memory} if self._is_ours_alone(*memory) else {}
         for name, facts in changed.items():
-            path, text = _stored_at(name), json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+            path, text = self._stored_at(name), json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
             files[path] = self.text_of(path), text
         # A kill in between must not lose a proposal. A finished proposal is recorded before it leaves the page, and a
         # new proposal is recorded after it is on the page. A proposal that is recorded as waiting but missing from the
@@ -111,20 +123,20 @@ class DreamFiles:
         journal = {"entries": done.entries, "moved": done.moved}
         for attempt in range(ATTEMPTS):
             if edited:
-                page = self.text_of(DREAMS)
-                files[DREAMS] = page, edited(page or "")
+                page = self.text_of(self.page)
+                files[self.page] = page, edited(page or "")
             with naming_the_cause(str(self.runs)):
                 replace_file(self.runs / f"{run}.json", json.dumps({"files": files, **journal}).encode())
             for name in first if not attempt else ():
-                self.put(_stored_at(name), *files[_stored_at(name)])
+                self.put(self._stored_at(name), *files[self._stored_at(name)])
             try:
-                self.put(DREAMS, *files.get(DREAMS, (None, None)))
+                self.put(self.page, *files.get(self.page, (None, None)))
                 break
             except PreconditionFailed:
                 if attempt == ATTEMPTS - 1:
                     raise
         for name in changed.keys() - {*first}:
-            self.put(_stored_at(name), *files[_stored_at(name)])
+            self.put(self._stored_at(name), *files[self._stored_at(name)])
         with naming_the_cause(str(self.runs)):
             for old in sorted(self.runs.glob("*.json"))[:-MOST_RUNS]:
                 old.unlink(missing_ok=True)
@@ -142,14 +154,14 @@ class DreamFiles:
     def put_memory_back(self, before: str | None, after: str | None) -> None:
         """Restore every byte of MEMORY.md, unless somebody else has changed the file since `after`. Call this once all
         entries have been taken back; otherwise they would be treated as lost."""
-        now = self.text_of(MEMORY)
+        now = self.text_of(self.memory)
         if self._is_ours_alone(after, now):
             with suppress(PreconditionFailed):
-                self.put(MEMORY, now, before)
+                self.put(self.memory, now, before)
 
     def is_memory_of(self, run: str, after: str | None) -> bool:
         """Return whether MEMORY.md is as a run left it, apart from an undo of that run that couldn't be completed."""
-        return self._is_ours_alone(after, self.text_of(MEMORY), undone=run)
+        return self._is_ours_alone(after, self.text_of(self.memory), undone=run)
 
     def _is_ours_alone(self, before: str | None, after: str | None, undone: str | None = None) -> bool:
         """Return whether only dreaming, or only the undo of the run `undone`, has changed MEMORY.md: an undo must keep
@@ -157,7 +169,7 @@ class DreamFiles:
         first, etag = (None if text is None else etag_of(_bytes(text)) for text in (before, after))
         for change in reversed(self.vault.changes.since(0)):
             is_ours = change.client == DREAM and undone in {None, change.undoes}
-            if etag != first and change.path == MEMORY and is_ours and change.after == etag:
+            if etag != first and change.path == self.memory and is_ours and change.after == etag:
                 etag = change.before
         return etag == first
 
@@ -166,7 +178,7 @@ class DreamFiles:
         file. Raises PreconditionFailed if the content is different now, and StorageFailed."""
         if was == text or self.text_of(path) == text:
             return
-        if path.startswith(STORE):
+        if path.startswith(self.store):
             if self.text_of(path) != was:
                 raise PreconditionFailed(f"{path} was changed by another program")
             with naming_the_cause(path):
@@ -196,15 +208,15 @@ class DreamFiles:
         """Erase these proposals and journals; return whether there were any. A run without its journal can't be undone.
         Raises StorageFailed."""
         quoting, runs = self.find_traces(path, text)
-        if quoting and self.text_of(DREAMS):
-            self.edit(DREAMS, lambda page: without(page, [one for one in read_page(page) if one.id in quoting]))
-        for file in [*(self._file(_stored_at(name)) for name in quoting), *runs]:
+        if quoting and self.text_of(self.page):
+            self.edit(self.page, lambda page: without(page, [one for one in read_page(page) if one.id in quoting]))
+        for file in [*(self._file(self._stored_at(name)) for name in quoting), *runs]:
             with naming_the_cause(str(file)):
                 file.unlink(missing_ok=True)
         return bool(quoting or runs)
 
     def _stored(self) -> Iterator[tuple[str, Facts]]:
-        for file in sorted(self._file(STORE).glob("????????.json")):
+        for file in sorted(self._file(self.store).glob("????????.json")):
             with suppress(OSError, ValueError, KeyError, TypeError):  # the file is only partly synced
                 facts = json.loads(file.read_bytes())
                 yield file.stem, {**facts, "text": str(facts["text"]), "status": str(facts["status"])}
@@ -213,6 +225,9 @@ class DreamFiles:
         with naming_the_cause(path), suppress(FileNotFoundError):
             return self._file(path).read_bytes().decode("utf-8", "surrogateescape")
         return None
+
+    def _stored_at(self, proposal: str) -> str:
+        return f"{self.store}/{proposal}.json"
 
     def _file(self, path: str) -> Path:
         return self.vault.roots()[""] / path
@@ -235,10 +250,6 @@ def _content(run: Path) -> str:
     return ""
 
 
-def _stored_at(proposal: str) -> str:
-    return f"{STORE}/{proposal}.json"
-
-
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
@@ -259,14 +270,15 @@ class DreamCopies(NoteCopies):
 
     def beyond(self, erased: ErasedText) -> Iterator[str]:
         """Yield the entries of MEMORY.md that a dream took from it."""
-        said, memory = squeezed(erased.text), self._files.text_of(MEMORY) or ""
-        for entry in entries_of(MEMORY, memory) if erased.path != MEMORY else ():
+        said, path = squeezed(erased.text), self._files.memory
+        known = () if erased.path == path else entries_of(path, self._files.text_of(path) or "")
+        for entry in known:
             words = squeezed(getattr(entry, "title", "")).partition(" ([")[0]
             if words and words in said:
-                yield f"the entry of {MEMORY} that quotes it: mcp-memory erase {MEMORY}#{entry.hash}"
+                yield f"the entry of {path} that quotes it: mcp-memory erase {path}#{entry.hash}"
 
     def erase(self, erased: ErasedText) -> Sequence[NotePath]:
         if not self._files.erase_traces(erased.path, erased.text):
             return ()
-        self._core.vault.changes.drop_versions(NoteId(f"path:{DREAMS}"))
-        return [NotePath(DREAMS)]
+        self._core.vault.changes.drop_versions(NoteId(f"path:{self._files.page}"))
+        return [self._files.page]

@@ -9,7 +9,6 @@ from mcp_memory.core.serializers import Payload, ReviewItem
 from mcp_memory.curation.dreams.dreamer import PROPOSAL, PROPOSED, Dreamer
 from mcp_memory.errors import InvalidInput
 from mcp_memory.jobs.job import JobReport, JobTurn
-from mcp_memory.vault.note_file import DREAMS, MEMORY
 
 _TICKS = {"accept": "x", "drop": "-"}
 
@@ -43,9 +42,9 @@ class DreamOperations:
         """Dream as a background job."""
         done = await self._dreamer.run()
         figures = {name: len(getattr(done, name)) for name in ("proposed", "promoted", "moved", "refused")}
-        changed = [DREAMS] if done.proposed else []
+        changed = [self._dreamer.files.page] if done.proposed else []
         if done.promoted or done.moved:
-            changed.append(MEMORY)
+            changed.append(self._dreamer.files.memory)
         return JobReport(done.seen, changed, figures) if any(figures.values()) else None
 
     async def waiting(self) -> Sequence[ReviewItem]:
@@ -56,7 +55,7 @@ class DreamOperations:
         """Tick proposals for the next run. Raises InvalidInput, NotFound."""
         if request.choice not in _TICKS:
             raise InvalidInput(f"a dream's proposal can't be {request.choice[:40]!r}", hint="accept or drop")
-        path, done = f"{DREAMS}, for the next mcp-memory dream", list[Payload]()
+        path, done = f"{self._dreamer.files.page}, for the next mcp-memory dream", list[Payload]()
         for item in request.items:
             await self._dreamer.tick(item, _TICKS[request.choice], request.text)
             done.append({"id": item, "path": path, "title": request.text or item})

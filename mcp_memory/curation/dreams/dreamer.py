@@ -35,7 +35,7 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.change_journal import DREAM, acting
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
+from mcp_memory.vault.note_file import entries_of
 
 MOST_PROPOSED = 20
 """The most proposals of a run, which a person reads in some minutes."""
@@ -126,8 +126,8 @@ class Dreamer:
             staged = {one.id: _facts(one, "short-term") for one in found if not one.recalled and one.id not in known}
             changed, report.staged, found = changed | staged, len(staged), []
         texts = [facts["text"] for facts in known.values() if facts["status"] not in {"short-term", "withdrawn"}]
-        memory = await in_thread(lambda: self.files.text_of(MEMORY) or "", what="reading MEMORY.md")
-        entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, memory)]
+        memory = await in_thread(lambda: self.files.text_of(self.files.memory) or "", what="reading MEMORY.md")
+        entered = [getattr(entry, "title", "") for entry in entries_of(self.files.memory, memory)]
         texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]
         waiting = list[Recurrence]()
         for one in [one for one in found if one.passes][: MOST_PROPOSED + len(texts)]:
@@ -174,9 +174,9 @@ class Dreamer:
             text=line.text,
             why=f"score {score:.2f}",
             choices=[_ACCEPT, EDIT, _DROP],
-            path=DREAMS,
+            path=self.files.page,
             title=line.text,
-            kind=f"{MEMORY}, {line.section}",
+            kind=f"{self.files.memory}, {line.section}",
             score=score,
             derived_from=facts.get("sources", [])[-5:],
         )
@@ -186,7 +186,7 @@ class Dreamer:
         Raises NotFound, PreconditionFailed, StorageFailed."""
         async with self._lock:
             ticked = partial(with_box, proposal=proposal.removeprefix(PROPOSED), box=box, text=text)
-            await in_thread(self.files.edit, DREAMS, ticked, what="writing DREAMS.md")
+            await in_thread(self.files.edit, self.files.page, ticked, what="writing DREAMS.md")
 
     def undoable(self, among: Collection[str]) -> set[str]:
         """Return those of these runs whose journals are kept."""
@@ -203,14 +203,14 @@ class Dreamer:
         journal, later = await in_thread(self.files.read_run, run, what="reading the run")
         for one in later:
             report.left += (await self._undo(one)).left
-        before, after = journal["files"].pop(MEMORY, (None, None))
+        before, after = journal["files"].pop(self.files.memory, (None, None))
         is_untouched = await in_thread(self.files.is_memory_of, run, after, what="reading MEMORY.md")
         with acting(Caller(DREAM, undoes=run)):
             kept = await in_thread(lambda: self.files.put_back(journal["files"]), what="writing")
             report.left += [f"{path} was changed since and stays" for path in kept]
             back = [(path, None, False) for _, path in journal["moved"]]
-            back += [(MEMORY, entry, False) for entry in journal["entries"]]
-            back += [(MEMORY, entry, True) for entry, _ in journal["moved"]]
+            back += [(self.files.memory, entry, False) for entry in journal["entries"]]
+            back += [(self.files.memory, entry, True) for entry, _ in journal["moved"]]
             for path, entry, restore in back:
                 why = None if restore else "a dream was taken back"
                 try:
@@ -226,13 +226,13 @@ class Dreamer:
     async def _move_out(self, text: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
         """Move an entry of MEMORY.md into a note, whole unless you have changed its text on the page. Return whether it
         is done; an entry that is gone, perhaps after a killed run, is done."""
-        if (found := content_and_kind(self.files.text_of(MEMORY) or "", facts["entry"])) is None:
+        if (found := content_and_kind(self.files.text_of(self.files.memory) or "", facts["entry"])) is None:
             return True
         try:
             content, kind = text if text != facts["text"] else found[0], self.vault.kinds.get(found[1])
-            more = {"derived_from": [f"{MEMORY}#{facts['entry']}"]}
+            more = {"derived_from": [f"{self.files.memory}#{facts['entry']}"]}
             stored = await self.append(Draft(content, kind, source=DREAM, more=more))
-            await self.forget(MEMORY, facts["entry"], reason=f"moved to {stored.path}")
+            await self.forget(self.files.memory, facts["entry"], reason=f"moved to {stored.path}")
         except McpMemoryError as error:
             report.refused.append(f"{text[:80]}: {error}")
             return False
@@ -247,7 +247,7 @@ class Dreamer:
             said = f" ({link})" if link.startswith(f"[{day}]") else f" ({day}, {link})"
         try:
             kind = self.vault.kinds.get("note")
-            stored = await self.append(Draft(text + said, kind, path=MEMORY, section=section, source=DREAM))
+            stored = await self.append(Draft(text + said, kind, path=self.files.memory, section=section, source=DREAM))
         except McpMemoryError as error:
             report.refused.append(f"{text[:80]}: {error}")
             return False
@@ -257,9 +257,8 @@ class Dreamer:
 
     async def _find_demotions(self, memory: str) -> list[Demotion]:
         uses = await in_thread(self.uses.read, what="reading uses")
-        days = {
-            note.partition("#")[2]: len(use.used_days) for note, use in uses.items() if note.startswith(f"{MEMORY}#")
-        }
+        prefix = f"{self.files.memory}#"
+        days = {note.removeprefix(prefix): len(use.used_days) for note, use in uses.items() if note.startswith(prefix)}
         return list(islice(find_demotions(memory, days, self.memory_lines), MOST_PROPOSED))
 
 

@@ -20,7 +20,7 @@ from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import DECISION, DISK, DREAM, IMPORT, ChangeKind, NoteChange, acting
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.note_file import NoteFile, is_memory
 
 
 class UndoAction(StrEnum):
@@ -179,7 +179,7 @@ async def _undo(core: Core, change: NoteChange, action: UndoAction) -> dict[str,
 
 async def _change_note(core: Core, change: NoteChange, action: UndoAction, path: NotePath, by: Caller) -> None:
     entry = change.entry
-    if entry and path == MEMORY and action is UndoAction.PUT_BACK:  # an entry of MEMORY.md that was replaced
+    if entry and is_memory(path) and action is UndoAction.PUT_BACK:  # an entry of MEMORY.md that was replaced
         with suppress(NotFound):
             await forget_note(core, path, entry, restore=True, by=by)
             return

@@ -8,7 +8,7 @@ from mcp_memory.models import Passage
 from mcp_memory.recall.moments.note_mentions import find_mention
 from mcp_memory.recall.moments.tool_action import ToolAction
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.vault.note_file import MEMORY, entries_of
+from mcp_memory.vault.note_file import entries_of, is_memory
 from mcp_memory.vault.ownership import PERSONS_SOURCES
 from mcp_memory.vault.vault import Vault
 
@@ -22,7 +22,7 @@ _LEFT_OUT = "---"
 
 def is_curated(passage: Passage) -> bool:
     """Return whether every session of the passage's project gets the passage at its start."""
-    return passage.note.always_load or passage.note.path == MEMORY
+    return passage.note.always_load or is_memory(passage.note.path)
 
 
 def is_persons_word(vault: Vault, passage: Passage, action: ToolAction) -> bool:
@@ -32,7 +32,7 @@ def is_persons_word(vault: Vault, passage: Passage, action: ToolAction) -> bool:
     if note.is_foreign:
         return False
     try:
-        if note.path == MEMORY:
+        if is_memory(note.path):
             mention = find_mention(_persons_lines(vault, passage), action)
             return mention is not None and mention.forbids
         if note.source in PERSONS_SOURCES or vault.provenance.is_standing_order(note):
@@ -47,8 +47,9 @@ def is_persons_word(vault: Vault, passage: Passage, action: ToolAction) -> bool:
 def _persons_lines(vault: Vault, passage: Passage) -> str:
     """Return the passage's lines in `MEMORY.md` without the entries that an agent added, and without headings, since an
     agent names the section of its entry."""
-    text = vault.read(MEMORY).text
-    agents = [entry for entry in entries_of(MEMORY, text) if vault.provenance.is_agents_entry(entry.hash)]
+    path = vault.layout.memory
+    text = vault.read(path).text
+    agents = [entry for entry in entries_of(path, text) if vault.provenance.is_agents_entry(entry.hash)]
     left_out = {line for entry in agents for line in range(entry.start_line, entry.end_line + 1)}
     first, last = passage.chunk.start_line, passage.chunk.end_line
     lines = enumerate(text.split("\n")[first - 1 : last], first)

@@ -10,7 +10,6 @@ from mcp_memory.integrations.clients.client import ClientPaths
 from mcp_memory.integrations.clients.openclaw import OpenClaw
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.paths import absolute
-from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.vault import Vault
 
 _FILES = tuple(map(NotePath, ("USER.md", "SOUL.md", "TOOLS.md", "AGENTS.md")))
@@ -30,5 +29,5 @@ def files_loaded_by(client: str, vault: Vault, now: datetime) -> Set[NotePath]:
     if client == OpenClaw.name:
         workspace = OpenClaw().workspace(ClientPaths(Path(absolute("~")), os.environ))
         if workspace.resolve() == vault.roots()[""].resolve():
-            return {MEMORY, *workspace_files(vault, now)}
+            return {vault.layout.memory, *workspace_files(vault, now)}
     return frozenset()

@@ -23,7 +23,7 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import PLACE
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
-from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
+from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of, is_memory
 
 MOST_BYTES = 2_000_000
 """The most bytes of each of the two files: some 7,000 changes."""
@@ -120,7 +120,7 @@ def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
         entries = {*file.forgotten_entries} - {*other.forgotten_entries}
         if len(entries) == 1:
             return {"kind": kind, "entry": entries.pop()}
-    if after.record.path == MEMORY and (facts := changed_entry(before.text, after.text)):
+    if is_memory(after.record.path) and (facts := changed_entry(before.text, after.text)):
         return facts
     if after.record.is_log:
         gone, new = _difference(after.record.path, before.text, after.text)

@@ -16,7 +16,7 @@ from mcp_memory.models import NotePath, NoteState
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.logs import is_log_path
-from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.note_file import NoteFile, is_memory
 
 SET_ASIDE = "set_aside"
 """The key of a note's oddity in the `meta` of its record."""
@@ -137,7 +137,7 @@ def unless_odd(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> NoteFile
         oddity = Oddity.COPY
     if oddity is None:
         return file
-    if oddity is Oddity.MERGE and (record.is_log or record.path == MEMORY):
+    if oddity is Oddity.MERGE and (record.is_log or is_memory(record.path)):
         problem = "; ".join(filter(None, (record.problem, "it has unresolved merge conflicts")))
         return replace(file, record=replace(record, problem=problem))
     meta = {**record.meta, SET_ASIDE: oddity.value}

@@ -12,7 +12,7 @@ from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.text.language.terms import coverage
 from mcp_memory.vault.draft import WriteResult
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
-from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
+from mcp_memory.vault.note_file import NoteFile, entries_of, is_memory
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.shared.daily_log import DailyLog
 from mcp_memory.vault.shared.memory_file import MemoryFile
@@ -109,7 +109,7 @@ class SharedFiles:
     def put_back(self, lost: LostEntry) -> WriteResult:
         """Add an entry again, at the end of its file or section and with its old time. Raises the errors of an
         append."""
-        if lost.added.path == MEMORY:
+        if is_memory(lost.added.path):
             stored = self._memory.put_back(lost.added, lost.text)
         else:
             stored = self._daily_log.add(lost.added.path, lost.text)

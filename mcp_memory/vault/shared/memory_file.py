@@ -5,15 +5,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused, StorageFailed
-from mcp_memory.models import Etag, Outcome
+from mcp_memory.models import Etag, NotePath, Outcome
 from mcp_memory.text.escape_invisible import in_quotes
-from mcp_memory.text.markdown import sections
+from mcp_memory.text.markdown import frontmatter, sections
 from mcp_memory.text.markdown.frontmatter import newline_of
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.draft import Draft, WriteResult, one_line
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
-from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of, find_entry, read_note
+from mcp_memory.vault.note_file import NoteFile, entries_of, find_entry, read_note
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import Provenance
 
@@ -49,6 +49,10 @@ class MemoryFile:
     tombstones: Tombstones
     provenance: Provenance
 
+    @property
+    def path(self) -> NotePath:
+        return self.notes.layout.memory
+
     def append(self, draft: Draft, fits: Fits) -> WriteResult:
         """Add an entry at the end of `draft.section`, or in place of the entry `draft.replaces`; the same call again
         changes nothing. Also raises InvalidInput, and Refused if the file would no longer fit."""
@@ -57,16 +61,16 @@ class MemoryFile:
         if not (draft.section or draft.replaces):
             raise InvalidInput("an entry of MEMORY.md needs a section", hint="pass section, for example Preferences")
         section = one_line("section", (draft.section or "").lstrip("# ") or OTHERS)
-        entry = entries_of(MEMORY, sections.render_entry(draft.content))[0].hash
+        entry = entries_of(self.path, sections.render_entry(draft.content))[0].hash
         added = JournaledAppend(
-            MEMORY, entry, None, self.notes.clock().timestamp(), draft.content_hash, session=draft.session,
+            self.path, entry, None, self.notes.clock().timestamp(), draft.content_hash, session=draft.session,
             section=section,
         )  # fmt: skip
         outcome, is_announced = Outcome.DUPLICATE, False
 
         def changed(_: NoteFile | None, before: str) -> str:
             nonlocal outcome, is_announced
-            is_there, old = find_entry(MEMORY, before, entry), None
+            is_there, old = find_entry(self.path, before, entry), None
             if draft.replaces and not (old := _only_entry(before, draft.replaces)):
                 kept = self._kept(draft.replaces)
                 if not (is_there and kept and kept.replaced_by == entry):
@@ -81,7 +85,7 @@ class MemoryFile:
                 outcome, text = Outcome.CREATED, sections.render_entry(draft.content)
                 after = sections.add_entry(before or NEW_FILE, section, text)
             data = after.encode("utf-8", "surrogateescape")
-            future = read_note(MEMORY, data, Etag(""), "", self.notes.layout, self.notes.kinds)
+            future = read_note(self.path, data, Etag(""), "", self.notes.layout, self.notes.kinds)
             if len(after) > len(before) and not fits(future):
                 raise Refused(
                     "MEMORY.md is full: a session's start would not show all of it",
@@ -98,7 +102,7 @@ class MemoryFile:
             return after
 
         try:
-            file = self.notes.change(MEMORY, changed)
+            file = self.notes.change(self.path, changed)
         except McpMemoryError:
             if is_announced:
                 self._mark(entry, AppendOutcome.DISMISSED)
@@ -115,13 +119,13 @@ class MemoryFile:
         def changed(file: NoteFile | None, before: str) -> str:
             found = _only_entry(before, entry)
             if not isinstance(found, sections.CuratedEntry):
-                if file and entry in self.tombstones.entries(MEMORY):
+                if file and entry in self.tombstones.entries(self.path):
                     return before
                 raise self._missing(before, entry)
             self._keep(before, found, by, reason)
             return before[: found.start] + before[found.end :]
 
-        file = self.notes.change(MEMORY, changed)
+        file = self.notes.change(self.path, changed)
         self._mark(entry, AppendOutcome.DISMISSED)
         return file
 
@@ -130,12 +134,12 @@ class MemoryFile:
         returns to its old place, or to the end of its section if the text before it has changed. Idempotent."""
 
         def changed(_: NoteFile | None, before: str) -> str:
-            if find_entry(MEMORY, before, entry):
+            if find_entry(self.path, before, entry):
                 return before
             kept = self._kept(entry)
             if kept is None:
                 raise NotFound(f"no entry {entry} of MEMORY.md was forgotten", hint="mcp-memory list --deleted")
-            now = find_entry(MEMORY, before, kept.replaced_by) if kept.replaced_by else None
+            now = find_entry(self.path, before, kept.replaced_by) if kept.replaced_by else None
             if isinstance(now, sections.CuratedEntry):
                 self._keep(before, now, by, replaced_by=entry)
                 return before[: now.start] + kept.text + before[now.end :]
@@ -144,7 +148,7 @@ class MemoryFile:
             return sections.add_entry(before, kept.section or OTHERS, sections.render_entry(kept.text))
 
         known = self._kept(entry)
-        file = self.notes.change(MEMORY, changed)
+        file = self.notes.change(self.path, changed)
         self._release(entry)
         self._mark(entry, AppendOutcome.LANDED)
         self._mark(known and known.replaced_by, AppendOutcome.DISMISSED)
@@ -153,7 +157,7 @@ class MemoryFile:
     def put_back(self, added: JournaledAppend, text: str) -> WriteResult:
         """Add an entry again that another program's save removed."""
         section, entry = added.section or OTHERS, sections.render_entry(text)
-        file = self.notes.change(MEMORY, lambda _, before: sections.add_entry(before, section, entry))
+        file = self.notes.change(self.path, lambda _, before: sections.add_entry(before, section, entry))
         return WriteResult(file, Outcome.CREATED, added.entry)
 
     def _keep(
@@ -167,33 +171,35 @@ class MemoryFile:
     ) -> None:
         text = before[old.start : old.end]
         kept = KeptEntry(text, old.section, old.start, text_hash(before[: old.start]), replaced_by)
-        why = f"replaced by {MEMORY}#{replaced_by}" if replaced_by else reason
+        why = f"replaced by {self.path}#{replaced_by}" if replaced_by else reason
         at = self.notes.clock().replace(microsecond=0)
-        self.tombstones.keep_entry(Tombstone(MEMORY, old.hash, at, by.client, by.session, why, kept=asdict(kept)))
+        self.tombstones.keep_entry(Tombstone(self.path, old.hash, at, by.client, by.session, why, kept=asdict(kept)))
 
     def _missing(self, before: str, entry: str) -> NotFound:
         """Return the error for an unknown entry; it names the current entry, if this one was replaced."""
         chain = [entry]
         while (kept := self._kept(chain[-1])) and kept.replaced_by and kept.replaced_by not in chain:
             chain.append(kept.replaced_by)
-        if len(chain) > 1 and find_entry(MEMORY, before, chain[-1]):
-            return NotFound(f"entry {entry} of MEMORY.md was replaced", hint=f"what holds now is {MEMORY}#{chain[-1]}")
+        if len(chain) > 1 and find_entry(self.path, before, chain[-1]):
+            return NotFound(
+                f"entry {entry} of MEMORY.md was replaced", hint=f"what holds now is {self.path}#{chain[-1]}"
+            )
         return NotFound(f"no entry {entry} in MEMORY.md", hint=SHOW_IDS)
 
     def _kept(self, entry: str) -> KeptEntry | None:
-        kept = self.tombstones.read_entry(MEMORY, entry).kept
+        kept = self.tombstones.read_entry(self.path, entry).kept
         return KeptEntry(**kept) if kept else None
 
     def _mark(self, entry: str | None, fate: AppendOutcome) -> None:
         with suppress(StorageFailed):  # the change's own outcome is decided
-            for added in self.journal.entries_of(MEMORY):
+            for added in self.journal.entries_of(self.path):
                 if added.entry == entry:
                     self.journal.mark(added, fate)
 
     def _release(self, entry: str | None) -> None:
         with suppress(StorageFailed):  # it hides nothing
             if entry:
-                self.tombstones.release_entry(MEMORY, entry)
+                self.tombstones.release_entry(self.path, entry)
 
 
 def _replaced(before: str, old: sections.CuratedEntry, text: str) -> str:
@@ -205,8 +211,8 @@ def _replaced(before: str, old: sections.CuratedEntry, text: str) -> str:
 def _only_entry(text: str, entry: str) -> sections.CuratedEntry | None:
     """Return the entry. Raises InvalidInput if several entries say the same, since a retried call would take the next
     one."""
-    found = [one for one in entries_of(MEMORY, text) if one.hash == entry]
-    same = [one for one in found if isinstance(one, sections.CuratedEntry)]
+    known = sections.entries(text, frontmatter.parse(text).body_start)
+    same = [one for one in known if one.hash == entry]
     if len(same) > 1:
         places = ", ".join(in_quotes(one.section or OTHERS) for one in same)
         raise InvalidInput(f"{len(same)} entries of MEMORY.md say this: {places}", hint="mcp-memory edit MEMORY.md")

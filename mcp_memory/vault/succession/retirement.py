@@ -12,7 +12,7 @@ from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.journals.change_journal import NoteChange
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
-from mcp_memory.vault.note_file import MEMORY, NoteFile, derive_title, editable_text, entries_of
+from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text, entries_of, is_memory
 from mcp_memory.vault.note_store import ATTEMPTS, NoteStore
 from mcp_memory.vault.succession.entry_marks import entry_mark, entry_record
 
@@ -159,7 +159,7 @@ class Retirement:
         """Return the tombstone of a forgotten note, or the tombstones of forgotten entries that a log still has, or
         that were taken out of `MEMORY.md`."""
         path = file.record.path
-        if path == MEMORY:
+        if is_memory(path):
             stones = [self.tombstones.read_entry(path, entry) for entry in self.tombstones.entries(path)]
             out = [(stone, stone.kept) for stone in stones if not file.has_entry(stone.entry or "")]
             return [replace(stone, title=derive_title(kept["text"])) for stone, kept in out if kept]
