@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from ulid import ULID
 
+from mcp_memory.compaction.page_lines import overtaken_among, source_of
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
-from mcp_memory.recall.moments.lasting_statements import is_rule
 from mcp_memory.runs.journal import WriteStep
-from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.base import StatementRank, Summarizer, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import short_title, title_of
 from mcp_memory.text.language.facts import Fact, FactKind, facts
-from mcp_memory.text.language.sentences import is_question, is_secondary, sentences, statement_of
 from mcp_memory.text.language.subjects import is_outgrown, shared_subject, subject_of
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.markdown import frontmatter
@@ -43,17 +43,13 @@ from mcp_memory.vault.note_file import NoteFile, derive_title, short_slug
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
-SHARE = 0.33
-"""The maximum share of the length of its sources that a summary has; three tenths without marks and headings …"""
+SHARE = 0.5
+"""The maximum share of the length of its sources that a summary has, besides rules and facts …"""
 LEAST_TOKENS, MOST_TOKENS = 40, 1500
 """… within these limits."""
 MOST = 10_000
 """The most sibling pages whose titles are compared."""
 GIST_SENTENCES = 3
-RULING = frozenset({"decision", "preference", "workflow", "lesson"})
-"""The kinds of notes that may say what is to be done."""
-_NO_VALUES = frozenset({FactKind.NAME, FactKind.NEGATION})
-_PAST = re.compile(r"\b(?:was|were|had|did|war|waren|hatten?|était|étaient|avait|fue|eran?|había)\b", re.IGNORECASE)
 
 
 class WrittenPage(NamedTuple):
@@ -76,19 +72,21 @@ class PageWriter:
     def read_sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
         """Read the sources of a page. Raises NotFound for a note that has changed since it was indexed; the next run
         files it."""
-        sources = [
-            SummarySource(topic.title, summary_sentences(self.vault.read(topic.page_path).body))
-            for topic in topics
-            if topic.page
-        ]
-        overtaken = {conflict.older for conflict in self.index.conflicts() if not conflict.is_double}
-        for record in leaves:
-            file = self.vault.read(record.path)
+        sources = list[SummarySource]()
+        for topic in (topic for topic in topics if topic.page):
+            text = summary_sentences(body := self.vault.read(topic.page_path).body)
+            gist = " ".join(summary_text(body).partition("\n\n")[0].split())
+            sources.append(
+                SummarySource(topic.title, text, statement=f"{topic.title}: {gist}", rank=StatementRank.RULE)
+            )
+        notes = [(record, self.vault.read(record.path)) for record in leaves]
+        for record, file in notes:
             if file.record.etag != record.etag:
                 raise NotFound(f"{record.path} has changed meanwhile")
-            is_overtaken, rule = record.id in overtaken, _rule_in(record.kind, file.body)
-            sources.append(SummarySource(record.title, file.body, record.kind, record.tags, is_overtaken, rule))
-        return sources
+        texts = [NoteText(file.body, note.title, note.kind, note.project, note.session) for note, file in notes]
+        overtaken = {conflict.older for conflict in self.index.conflicts() if not conflict.is_double}
+        overtaken |= {notes[at][0].id for at in overtaken_among(texts)}
+        return sources + [source_of(note, file.body, is_overtaken=note.id in overtaken) for note, file in notes]
 
     def project_title(self, folder: NotePath, project: str) -> str:
         """Return the title of a project's own topic, the project's name; empty for any other topic."""
@@ -121,7 +119,10 @@ class PageWriter:
         path = NotePath(f"{folder}/{PAGE}")
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self.clock())))
         created = (before.record.created if before else None) or now
-        labelled = [replace(child, label=summary.labels.get(at, "")) for at, child in enumerate(children)]
+        labelled = [
+            replace(child, label=summary.labels.get(at, ""), is_overtaken=at in summary.overtaken)
+            for at, child in enumerate(children)
+        ]
         page = TopicPageText(
             page_id, path, summary.title, unlinked(summary.text, path), summary.by, labelled, created, now,
             gist=unlinked(summary.gist, path), questions=[unlinked(question, path) for question in summary.questions],
@@ -184,7 +185,8 @@ class PageWriter:
         summary = self.summarizer.summarize(
             replace(request, budget_tokens=budget, common=common, gist_sentences=GIST_SENTENCES)
         )
-        return replace(summary, title=title or summary.title)
+        overtaken = frozenset(at for at, source in enumerate(request.sources) if source.is_overtaken)
+        return replace(summary, title=title or summary.title, overtaken=overtaken)
 
     def _common(self, sources: Sequence[SummarySource]) -> Mapping[str, float]:
         unique = sorted({word for source in sources for word in words(f"{source.title} {source.text[:20_000]}")})
@@ -204,20 +206,6 @@ class PageWriter:
                 made = [*made, {**parts_of(before.text), TITLE: [], RELATED_PART: []}]
             written = merged(with_related_section(before.text, ""), written, made)
         return WriteStep(path, with_related_section(written, related), before.text, parts)
-
-
-def _rule_in(kind: str, text: str) -> str:
-    """Return the sentence of a note that rules. Without one, it is the first sentence of a decision or preference that
-    isn't history, and the last sentence of a lesson, which draws the conclusion. Empty for other kinds."""
-    found = [sentence.text for sentence in sentences(statement_of(text)) if not is_question(sentence.text)]
-    stating = [one for one in found if not is_secondary(one) and not _PAST.search(one)] or found
-    if kind not in RULING or not stating:
-        return ""
-    ruling = next(filter(is_rule, stating), "")
-    if ruling or kind == "workflow":
-        return ruling
-    with_value = (one for one in stating if any(fact.kind not in _NO_VALUES for fact in facts(one)))
-    return stating[-1] if kind == "lesson" else next(with_value, stating[0])
 
 
 def _length(source: SummarySource) -> int:

@@ -45,7 +45,7 @@ EVENT, PARTICIPLE, STATES = _pattern(_TABLE["event"]), _pattern(_TABLE["particip
 CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
     _pattern(_TABLE[name]) for name in ("change_verb", "head_ends", "before_name", "clause", "turned_down")
 )
-HISTORY = _pattern(_TABLE["history"])
+HISTORY, PAST = _pattern(_TABLE["history"]), _pattern(_TABLE["past"])
 REPORTED = _pattern(_TABLE["reported"])
 EXCEPT, SCOPE, SETS, TENTATIVE = (_pattern(_TABLE[name]) for name in ("except", "scope", "sets", "tentative"))
 ASIDES, LIMITS = _pattern(_TABLE["asides"]), _pattern(_TABLE["limits"])

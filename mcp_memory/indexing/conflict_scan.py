@@ -34,7 +34,7 @@ MOST_ENTRIES = 200
 """The most entries of a log, the latest, that are compared whenever it changes."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """The seconds for which a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 15
+DETECTOR = 16
 """The detector's version. Increment it when notes have to be compared again, because the detector judges them
 differently."""
 

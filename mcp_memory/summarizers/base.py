@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -76,6 +77,15 @@ class LlmClient(Protocol):
         ...
 
 
+class StatementRank(IntEnum):
+    """The order of statements on a page. It has room for all rules and facts, as far as a page is long, and for others
+    only within its budget."""
+
+    RULE = 0
+    FACT = 1
+    OTHER = 2
+
+
 @dataclass(frozen=True)
 class SummarySource:
     """A note, or the summary of a subtopic. `text` is its body without frontmatter."""
@@ -86,8 +96,9 @@ class SummarySource:
     tags: Sequence[str] = ()
     is_overtaken: bool = False
     """Whether a newer note contradicts the source; the summary doesn't present such a source as true."""
-    rule: str = ""
-    """The sentence of the source that rules; a summary states it first."""
+    statement: str = ""
+    """The whole sentences of the source that a page quotes."""
+    rank: StatementRank = StatementRank.OTHER
 
 
 @dataclass(frozen=True)
@@ -126,6 +137,8 @@ class Summary:
     """The questions that the sources leave open."""
     labels: Mapping[int, str] = field(default_factory=dict[int, str])
     """Maps a source to 5 to 15 words about its content, if a language model wrote them."""
+    overtaken: Set[int] = frozenset()
+    """The sources that newer sources replace."""
     provisional: bool = False
     """Whether a language model should replace this summary later."""
     problem: str = ""

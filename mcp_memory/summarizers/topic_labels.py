@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
-from mcp_memory.summarizers.candidates import MOST_SENTENCES, READ_CHARS, Idf
+from mcp_memory.summarizers.idf import Idf
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.subjects import GENERIC_WORDS, LABELS, lead_of, shared_subject, subject_of
@@ -22,6 +22,8 @@ from mcp_memory.text.language.word_lists import ARTICLES, PREPOSITIONS, function
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 
+READ_CHARS, MOST_SENTENCES = 20_000, 64
+"""How much of a single source is read."""
 PHRASE_WORDS = 3
 UNSPACED_CHARS = (2, 6)
 """The minimum and maximum length of a phrase within a longer run of ideographs."""

@@ -12,7 +12,7 @@ from ulid import ULID
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import NoteId, NotePath
-from mcp_memory.text.language.sentences import main_clause
+from mcp_memory.text.language.sentences import bare_sentence
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.inline_text import escaped
@@ -75,6 +75,8 @@ class PageChild:
     kind: str = ""
     label: str = ""
     """The text of its link, instead of the title."""
+    is_overtaken: bool = False
+    """Whether a newer note replaces it."""
     sessions: Sequence[str] = ()
     tags: Sequence[str] = ()
     """The sessions and tags of its notes, with repeats."""
@@ -223,7 +225,7 @@ def _label(child: PageChild, title: str, told: str) -> str:
     """Return the title of a note without the topic's; only its start if the page contains the title as a sentence."""
     if child.depth or child.label:
         return child.title if child.depth else child.label
-    text = main_clause(child.title, title, whole=True).rstrip(".")
+    text = bare_sentence(child.title, title).rstrip(".")
     if _words(text) not in _words(told) or f"{text}: " in told:
         return text
     parts = text.rstrip("…").split()
@@ -238,6 +240,7 @@ def _child(page: NotePath, child: PageChild) -> str:
     shown = link(page, child.label or child.title, child.path)
     facts = [counted(child.notes, "note")] if child.depth else []
     facts += [span(child.earliest, child.latest)] if child.latest else []
+    facts += ["replaced"] if child.is_overtaken else []
     return f"{shown} ({', '.join(facts)})" if facts else shown
 
 

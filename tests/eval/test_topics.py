@@ -11,7 +11,7 @@ from mcp_memory.topics.config import TopicsConfig
 from tests.eval.topics.labelled import read_vault
 from tests.eval.topics.measure import file_vault
 
-LEAST_NAMED, LEAST_V, LEAST_ANSWERED = 0.8, 0.85, 0.5
+LEAST_NAMED, LEAST_V, LEAST_ANSWERED, MOST_LENGTH = 0.8, 0.85, 0.65, 0.8
 
 
 @pytest.mark.parametrize("name", ["household", "researcher"])
@@ -21,7 +21,8 @@ def test_topics_are_those_of_their_author(name: str, tmp_path: Path, model_cache
     figures = anyio.run(lambda: file_vault(read_vault(name), tmp_path, config, model_cache, pages=False))
     print(figures)
     assert figures.named_share >= LEAST_NAMED and figures.v >= LEAST_V and 10 * figures.filed >= 7 * figures.notes
-    assert figures.answered_share >= LEAST_ANSWERED and figures.length_share <= 0.6
+    # Most of these notes are one sentence, which a page quotes if it is a rule or a fact.
+    assert figures.answered_share >= LEAST_ANSWERED and figures.length_share <= MOST_LENGTH
 
 
 def test_what_agents_sorted_has_their_names_and_what_nothing_names_waits(tmp_path: Path, model_cache: Path) -> None:

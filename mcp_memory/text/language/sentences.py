@@ -1,4 +1,4 @@
-"""Splits a note into sentences, the smallest pieces that make sense in a summary, and finds the main clause of one."""
+"""Splits a note into sentences, the smallest pieces that make sense in a summary."""
 
 import re
 from collections.abc import Iterator
@@ -12,12 +12,6 @@ LEAST_WORDS = 4
 
 _CLAUSE_END = re.compile(r"[,;:!?] | [–—] ")
 _LEAD = re.compile(r"(?P<lead>[^\s:`][^:`\n]{0,60}): +(?=\S)")
-_NOT_OUTSIDE = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]")
-_REASON = re.compile(
-    r"(?:,? (?:because|weil)|, (?:since|as|so that|so|which|da|denn|damit|sodass|obwohl|although|though)|;) "
-)
-"""Matches the start of a clause that gives a reason or a consequence."""
-
 _BECAUSE = re.compile(
     r"(?:,? (?:because|weil|parce qu[e’']|puisqu[e’']|porque|ya que|puesto que)|, (?:car|denn))\b"
     r"[^;`\"]*?(?P<end>;|[.!?]?$)"
@@ -43,13 +37,6 @@ _LEANING = re.compile(
 )
 """Matches wording about a rejected option, or a reference to earlier text."""
 
-_DEFINES = re.compile(
-    r"(?:(?:the|our|die|der|das|unser|unsere|la|le|el) )?(?P<name>[^\s.:;,][^.:;,]{0,60}?)"
-    r" (?:is|are|ist|sind|est|es) (?:an?|the|our|one|eine?|die|der|das|une?|una|el|la|le) ",
-    re.IGNORECASE,
-)
-"""Matches a definition of a thing."""
-
 _ARGUMENT = re.compile(r"--?\w|[~.]*/\w|\w+[@=]\w")
 """Matches a second word that makes the first word a command."""
 
@@ -74,26 +61,15 @@ def is_secondary(sentence: str) -> bool:
     return is_explaining(sentence) or bool(_LEANING.match(sentence))
 
 
-def defined_by(sentence: str) -> str:
-    """Return the defined name: `Harbor` for "Harbor is a booking system"; empty for any other sentence."""
-    found = _DEFINES.match(sentence)
-    return found["name"] if found else ""
-
-
-def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
-    """Return the main clause, a slice of the sentence. A lead that repeats the title, such as `Japan trip: `, is
-    dropped, and so is a reason at the end unless `whole` is set."""
+def bare_sentence(sentence: str, title: str) -> str:
+    """Return a sentence with a capital letter and a full stop, without a lead that repeats the title, such as `Japan
+    trip: `, or that only names the type of the sentence."""
     text = sentence
     lead = _LEAD.match(text)
     if lead and _plain(lead["lead"]) in {_plain(part) for part in (title, *title.split(", "))}:
         text = text[lead.end() :]
     if marked := _MARKED.match(text):
         text = text[marked.end() :]
-    if not whole:
-        hidden = [found.span() for found in _NOT_OUTSIDE.finditer(text)]
-        ends = (found.start() for found in _REASON.finditer(text))
-        outside = (end for end in ends if not any(start < end < stop for start, stop in hidden))
-        text = next((text[:end] for end in outside if len(text[:end].split()) >= LEAST_WORDS), text)
     text = capitalized(text)
     return text if text.rstrip('`"”’)*_').endswith((".", "!", "?", "…", ":", "。", "！", "？")) else f"{text}."
 

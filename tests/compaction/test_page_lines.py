@@ -1,0 +1,104 @@
+"""What the page of a topic says of its notes: every rule in whole sentences, the newest first, and nothing replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.topics.page import CHILDREN, PAGE, summary_text
+from tests.support.topics import ALL_AT_ONCE
+from tests.support.world import World, embedded
+
+pytestmark = pytest.mark.anyio
+
+Note = tuple[str, str, str]
+"""Kind, title and text."""
+
+
+async def page_of(world: World, notes: Sequence[Note]) -> str:
+    """The page of the topic of these notes, stored day by day."""
+    async with world.engine(topics=ALL_AT_ONCE) as engine:
+        for kind, title, text in notes:
+            world.later(days=1)
+            await engine.append(text, title=title, kind=kind, project="harbor")
+        await embedded(engine)
+        await engine.compact()
+    (path,) = world.root.glob(f"topics/*/{PAGE}")
+    return frontmatter.parse(path.read_text()).body
+
+
+def lines_of(page: str) -> list[str]:
+    lines = summary_text(page).splitlines()
+    return [line.removeprefix("- ") for line in lines if line and not line.startswith("#")]
+
+
+DEPLOYS = [
+    ("workflow", "How to deploy", "Tag the release, push the tag, then run `just ship`."),
+    ("decision", "Deploy days", "We deploy only on Tuesdays and Thursdays, because Ada is there."),
+    ("lesson", "Deploy without smoke test", "A deploy without `just smoke` broke the station search for 40 minutes. "
+     "Run `just smoke` before every deploy."),
+    ("decision", "Deploy days", "Thursday was too close to the weekend. We deploy on Wednesdays only, from now on."),
+]  # fmt: skip
+
+
+async def test_a_page_says_each_rule_that_holds_and_only_links_to_what_it_replaces(toy_world: World) -> None:
+    page = await page_of(toy_world, DEPLOYS)
+    assert lines_of(page) == [
+        "We deploy on Wednesdays only, from now on.",
+        "Run `just smoke` before every deploy.",
+        "How to deploy: Tag the release, push the tag, then run `just ship`.",
+    ]
+    listed = [line for line in page.partition(CHILDREN)[2].splitlines() if line.startswith("- ")]
+    assert len(listed) == len(DEPLOYS) and [line.endswith(", replaced)") for line in listed].count(True) == 1
+
+
+async def test_a_line_is_clear_without_its_note(toy_world: World) -> None:
+    page = await page_of(
+        toy_world,
+        [
+            ("decision", "telemetry is protobuf now", "nanopb frames over UDP port 9870; the CSV lines are gone."),
+            ("preference", "PlatformIO, no Arduino IDE", "One platformio.ini per robot, as pinned versions differ."),
+            ("decision", "Cloud robots?", "We looked at them for a week. No."),
+            ("lesson", "~~~ the elbow shook", "Put 2200 uF across the supply of the elbow."),
+            ("fact", "Battery", "The battery lasts two hours."),
+            ("note", "Spare parts", "Kasia brings the spare parts of the robots on Sunday."),
+        ],
+    )
+    assert lines_of(page) == [
+        "Put 2200 uF across the supply of the elbow.",
+        "Cloud robots? We looked at them for a week. No.",
+        "PlatformIO, no Arduino IDE: One platformio.ini per robot, as pinned versions differ.",
+        "Telemetry is protobuf now: nanopb frames over UDP port 9870; the CSV lines are gone.",
+        "The battery lasts two hours.",
+    ]
+
+
+async def test_of_a_long_note_the_page_says_its_rules(toy_world: World) -> None:
+    story = "The team met in the old hall and spoke about the harbor and the trams for two long hours. " * 2
+    notes: list[Note] = [
+        ("decision", f"Rule of {place}", f"{story}\n\nBoats at {place} never leave before noon. {story}")
+        for place in ("Oslo", "Bergen", "Turku")
+    ]
+    assert lines_of(await page_of(toy_world, notes)) == [
+        f"Boats at {place} never leave before noon." for place in ("Turku", "Bergen", "Oslo")
+    ]
+
+
+async def test_a_page_above_topics_says_the_newest_rules_of_each(toy_world: World) -> None:
+    rules = {"payments": "The card of a {} is never charged twice.", "deploy": "A rollback of the {} needs two people."}
+    things = ("ferry", "tram", "crane", "gate", "pier", "lock")
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, shared_words=0.75, leaf_cosine=0.0)) as engine:
+        for thing in things:
+            for subject, rule in rules.items():
+                toy_world.later(days=1)
+                await engine.append(rule.format(thing), tags=["backend", subject, thing], project="harbor")
+        await embedded(engine)
+        await engine.compact()
+    page = frontmatter.parse((toy_world.root / "topics/01-harbor" / PAGE).read_text()).body
+    assert lines_of(page) == [
+        f"{subject.capitalize()}: {' '.join(map(rules[subject].format, things[:2:-1]))}"
+        for subject in ("deploy", "payments")
+    ]
