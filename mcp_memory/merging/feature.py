@@ -35,11 +35,10 @@ def build(core: Core) -> Feature:
             except McpMemoryError as error:
                 log.warning("a conflict copy was not merged: %s", error.code)
                 continue
-            for file in files or ():
+            for file in files:
                 await writer.index_note(file)
-            if files:
-                await writer.remove_deleted(copy)
-                merged += [file.record.path for file in files]
+                merged.append(file.record.path)
+            await writer.remove_deleted(copy)
         about = f"{counted(len(merged) // 2, 'conflict copy', 'conflict copies')} merged"
         return JobReport(about, merged) if merged else None
 

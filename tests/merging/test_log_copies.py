@@ -46,6 +46,20 @@ class TestMerging:
         assert COPY not in world.files()
         assert {hit.path for hit in found.hits} == {LOG}
 
+    @pytest.mark.parametrize("name", ["2026-11-21 2", "2026-11-21 (1)", "2026-11-21(1)", "2026-11-21 copy 2"])
+    async def test_a_numbered_copy_is_one_of_the_log_however_it_begins(self, world: World, name: str) -> None:
+        copy = f"Agent/memory/{name}.md"
+        world.write(f"Agent/{LOG}", log_with(("08:00", "Standup"), ("12:00", "Lunch")))
+        world.write(copy, log_with(("07:30", "Clay delivered and weighed in the yard"), ("12:00", "Lunch")))
+        async with world.engine() as engine:
+            before = await engine.search("about lunch")
+            assert [hit.path for hit in before.hits if "About Lunch" in hit.snippet] == [f"Agent/{LOG}"]
+            await engine.run_job("merge")
+            found = await engine.search("clay delivered")
+        assert copy not in world.files()
+        assert {hit.path for hit in found.hits} == {f"Agent/{LOG}"}
+        assert "07:30 Clay delivered and weighed in the yard" in titles(world.read(f"Agent/{LOG}").decode())
+
     async def test_a_sweep_that_meets_a_copy_makes_the_job_due(self, world: World) -> None:
         async with world.engine(watching=True) as engine:
             world.write(LOG, log_with(("08:00", "Standup")))

@@ -45,12 +45,14 @@ _SURE = re.compile(
 """The additions to a name by Dropbox, Nextcloud, Obsidian Sync, pCloud, Seafile, Syncthing, Synology and ourselves."""
 
 _COPY_WORD = r"(?:copy|copie|copia|cópia|kopie|kopia|kopi|kopio|副本|のコピー)"
+_NUMBERED = (
+    rf"(?P<stem>.*?\S)(?: ?\([0-9]{{1,2}}\)| [0-9]{{1,2}}"  # Google Drive, OneDrive, browsers; macOS and iCloud
+    rf"|(?: ?[-_] ?| ?\(| ){_COPY_WORD}\)?(?: ?\(?[0-9]{{1,2}}\)?)?)"
+)
 _LIKELY = tuple(
     re.compile(pattern, flags)
     for pattern, flags in (
-        (r"(?P<stem>.*\S) ?\([0-9]{1,2}\)", 0),  # Google Drive, OneDrive, browsers
-        (r"(?P<stem>.*\S) [0-9]{1,2}", 0),  # macOS and iCloud
-        (rf"(?P<stem>.*?\S)(?: ?[-_] ?| ?\(| ){_COPY_WORD}\)?(?: ?\(?[0-9]{{1,2}}\)?)?", re.IGNORECASE),
+        (_NUMBERED, re.IGNORECASE),
         (r"(?:copy of|kopie von|copie de|copia de|copia di|cópia de|kopi av) (?P<stem>.*\S)", re.IGNORECASE),
         (rf"(?P<stem>.*?\S)[ ._-]{_CONFLICT}(?:[ ._-].*)?", re.IGNORECASE),  # Resilio, Synology, Box
         (r"(?P<stem>.*[^~])~[0-9]*|(?P<saved>.*\S)\.(?:orig|bak)", 0),  # editors
@@ -93,19 +95,24 @@ class Oddity(StrEnum):
 
 
 def original_of(path: str) -> str | None:
-    """Return the path of the file that this is a second version of, if the name is proof enough."""
+    """Return the path of the file that this is a second version of, if the name is proof enough. For a daily log, a
+    number or a word for "copy" is."""
     folder, slash, name = path.rpartition("/")
     stem, extension = name[:-3], name[-3:]
     plain = _SURE.sub("", stem)
-    return f"{folder}{slash}{plain}{extension}" if plain and plain != stem else None
+    if plain and plain != stem:
+        return f"{folder}{slash}{plain}{extension}"
+    numbered = _LIKELY[0].fullmatch(stem)
+    log = f"{folder}{slash}{numbered['stem']}{extension}" if numbered else ""
+    return log if is_log_path(log) else None
 
 
 def likely_originals_of(path: str) -> list[str]:
-    """Return the paths of files of which this file may be a second version. Such a file must exist, and its text must
-    satisfy `is_version`."""
+    """Return the paths of files of which this file may be a second version; none if `original_of` knows the file. Such
+    a file must exist, and its text must satisfy `is_version`."""
     folder, slash, name = path.rpartition("/")
     stem, extension = name[:-3], name[-3:]
-    found = filter(None, (pattern.fullmatch(stem) for pattern in _LIKELY))
+    found = filter(None, (pattern.fullmatch(stem) for pattern in _LIKELY if not original_of(path)))
     stems = dict.fromkeys(next(filter(None, match.groups())) for match in found)
     return [f"{folder}{slash}{plain}{extension}" for plain in stems]
 

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
-from mcp_memory.errors import AlreadyExists, InvalidInput
+from mcp_memory.errors import AlreadyExists, InvalidInput, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.markdown.frontmatter import Value
@@ -28,32 +28,27 @@ class LogCopies:
 
     notes: NoteStore
 
-    def merge(self, copy: NotePath) -> tuple[NoteFile, NoteFile] | None:
+    def merge(self, copy: NotePath) -> tuple[NoteFile, NoteFile]:
         """Add the entries of a conflict copy to its log, and move the copy to `_archive/`; return the log and the
-        archived copy. None if the log is gone or the copy has more than entries: then both stay as they are.
+        archived copy.
 
-        Raises Refused for a file that isn't text or a log that would be too large, StorageFailed."""
-        path = log_of_copy(copy)
-        if path is None or self._merge_into(path, copy) is None:
-            return None
+        Raises Refused if the copy has more than entries, isn't text, or its log is gone or would be too large, and
+        StorageFailed."""
+        path = NotePath(log_of_copy(copy) or "")
+        self._merge_into(path, copy)
         archived = self._archive(copy)
-        log = self._merge_into(path, archived.record.path)  # the sync program may have written to it until now
-        return (log, archived) if log else None
+        return self._merge_into(path, archived.record.path), archived  # the sync program may have written until now
 
-    def _merge_into(self, path: NotePath, copy: NotePath) -> NoteFile | None:
+    def _merge_into(self, path: NotePath, copy: NotePath) -> NoteFile:
         text = editable_text(copy, self.notes.read_bytes(copy).data)
-        is_whole = True
 
         def merged(file: NoteFile | None, before: str) -> str:
-            nonlocal is_whole
             after = merge_logs(before, text) if file else None
-            is_whole = after is not None
-            return after or before
+            if after is None:
+                raise Refused(f"{copy} has more than entries, or its log is gone", hint="compare the files")
+            return after
 
-        if self.notes.find(path) is None:
-            return None
-        log = self.notes.change(path, merged)
-        return log if is_whole else None
+        return self.notes.change(path, merged)
 
     def _archive(self, copy: NotePath) -> NoteFile:
         place = self.notes.layout.in_home(f"{ARCHIVE}/{copy.removesuffix('.md')}")
