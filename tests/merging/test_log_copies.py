@@ -35,6 +35,8 @@ class TestMerging:
         async with world.engine() as engine:
             run = await engine.run_job("merge")
             found = await engine.search("kiln fired")
+            said = await engine.doctor()
+        assert not [finding for finding in said if "conflict" in finding.what]
         assert "1 conflict copy merged" in run["about"]
         assert titles(world.read(LOG).decode()) == [
             "08:00 Standup",

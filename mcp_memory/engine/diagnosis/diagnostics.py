@@ -14,6 +14,7 @@ from mcp_memory.runtime.health import Finding, Severity
 from mcp_memory.text.pluralize import counted, first_of
 from mcp_memory.vault.marker import MARKER
 from mcp_memory.vault.marks.set_aside import Oddity, likely_originals_of, original_of
+from mcp_memory.vault.note_file import ARCHIVE
 from mcp_memory.vault.shared.lost_entries import LostEntry, Why
 
 _LISTED = 10
@@ -173,7 +174,7 @@ def _copies(facts: VaultFacts) -> Iterator[Finding]:
         is_likely = original is None and facts.set_aside.get(path) is Oddity.COPY
         if is_likely:
             original = next((name for name in likely_originals_of(path) if name in present), None)
-        if original is None:
+        if original is None or f"/{ARCHIVE}/" in f"/{path}":
             continue
         copy, beside = (shlex.quote(f"{facts.root}/{name}") for name in (path, original))
         remedy = f"compare: diff {beside} {copy}; keep what you need, then rm {copy}"
