@@ -27,7 +27,6 @@ QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
 """The least words of a quotation, and the least content words of the sentence around it. A sentence with fewer words of
 its own is a quotation. So is a sentence that proposes nothing, if less than half of its words are its own."""
 
-_LANGUAGES = ("en", "de", "fr", "es")
 _ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
 """A time before all dates that a sentence may name."""
 _has = partial(has_cue, "mcp_memory.statements", "promises.toml")
@@ -105,11 +104,12 @@ def promises_later(sentence: UserSentence, at: datetime = _ANY_TIME) -> bool:
     """Return whether a sentence of an agent promises an act for a later day. Most of its plans are for the next
     minute: `I'll run the tests`."""
     view = sentence.view
-    if sentence.is_question or _has("unsure", view) or not any(_has(language, view) for language in _LANGUAGES):
+    if sentence.is_question or _has("unsure", view):
         return False
     plain = in_english(view)
-    days = [(match.start(), day.date()) for match, day in future_days(plain, at)]
-    return bool(days) and days[0][1] > at.date() and not _has("other_day", plain[: days[0][0]])
+    days = [(plain[: match.start()], day.date()) for match, day in future_days(plain, at)]
+    later = [before for before, day in days[:1] if day > at.date() and not _has("other_day", before)]
+    return any(_has("act", view) or (_has("any_act", view) and _has("deadline", before)) for before in later)
 
 
 def _passes(view: str) -> bool:
