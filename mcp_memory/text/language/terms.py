@@ -87,8 +87,10 @@ MAX_TOPIC_QUERY_CHARS = 300
 """The maximum length of a question about a topic."""
 _ABOUT_A_TOPIC = re.compile(
     r"\b(?:overview|summary|summari[sz]e|recap|everything|(?:we|you|i) (?:\w+ )?know (?:about|of|on)"
-    r"|tell me about|what about|what(?:'?s| is| are)(?=.* about\W*$)|how (?:do|does)(?=.* works?\b)"
+    r"|tell me about|what about|explain|walk (?:me|us) through|need to know (?:about|for|on)"
+    r"|what(?:'?s| is| are)(?=.* about\W*$)|how (?:do|does)(?=.* works?\b)"
     r"|up to speed (?:on|with)|where (?:are|do) we (?:stand )?(?:on|with)|we (?:decide|agree|plan)\w* (?:about|for|on)"
+    r"|erklär\w*|erzähl\w*|explique\w*|explícame"
     r"|worum geht(?: ?e|')s|überblick|übersicht|zusammenfass\w*|fass\w*(?=.* zusammen\W*$)"
     r"|alles (?:über|zu[mr]?)|(?:wissen wir|weißt du) (?:\w+ )?(?:über|von|zu[mr]?)|wie (?:läuft|laufen|funktionier\w+)"
     r"|wie steht es (?:mit|um)|de quoi (?:parle(?:nt)?|il s'agit|s'agit-il)|(?:sait-on|savons-nous|sais-tu)|résum\w+"
@@ -245,7 +247,8 @@ def _plain_ending(stem: str) -> str:
 
 
 _FILLERS = content_words(
-    "give show list tell know notes memory topic bring work so far gib zeig mal bitte beim zusammen donne dame"
+    "give show list tell know notes memory topic bring work so far"
+    " gib zeig mal bitte beim zusammen ab die der das donne dame"
 )
 
 

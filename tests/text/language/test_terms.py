@@ -102,6 +102,8 @@ def test_only_middling_words_of_small_english_letters(word: str) -> None:
         ("Where do we stand with the deploys?", {"deploy"}),
         ("Worum geht es beim Umzug?", {"umzug"}),
         ("Fass mir bitte die Backstube zusammen", {"backstub"}),
+        ("Wie läuft die Kassenprüfung ab?", {"kassenprufung"}),
+        ("Walk me through the month end", {"month", "end"}),
         ("De quoi parle notre voyage en Norvège ?", {"voyag", "norveg"}),
         ("¿Qué sabemos del huerto?", {"huerto"}),
         ("What is the port of the proxy?", set()),
