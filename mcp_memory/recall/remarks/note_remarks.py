@@ -13,7 +13,7 @@ from mcp_memory.recall.excerpts import excerpt_of, named, shortened
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.markdown.links import find_links, resolve
-from mcp_memory.text.markdown.note_links import BECAUSE, PLAIN, NoteLink
+from mcp_memory.text.markdown.note_links import PLAIN, REASONS, NoteLink
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.succession.chains import Chains
@@ -71,12 +71,12 @@ def describe_links(index: Index, files: Sequence[NoteFile], filters: Filters) ->
 
 
 def with_reasons(index: Index, passages: Iterable[Passage], filters: Filters) -> list[Passage]:
-    """Return the passages, each followed by the notes that its note links as `because`."""
+    """Return the passages, each followed by the notes that its note links as a reason."""
     found: dict[int, Passage] = {}
     for passage in passages:
         found.setdefault(passage.chunk_id, passage)
         for one in index.links_from(passage.note.path)[:MOST_READ]:
-            is_reason = one.link.type == BECAUSE and len(one.targets) == 1
+            is_reason = one.link.type in REASONS and len(one.targets) == 1
             if is_reason and _is_told(index.note(one.targets[0]), passage.note, filters):
                 for reason in index.passages(one.targets[0]):
                     found.setdefault(reason.chunk_id, reason)

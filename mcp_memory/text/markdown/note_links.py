@@ -1,8 +1,8 @@
 """Lists a note's links to other notes, each with its line, its type, and the name that identifies its target.
 
-The type of a link is the property or the start of the line that contains it (`because: [[note]]`), else `link`. Names
-are compared without case; names that begin with `/` are whole paths. Links of a source stay within the source, so the
-names of its notes begin with `@source:` there.
+The type of a link is the property or the start of the line that contains it (`because: [[note]]`), or a relation right
+before it, else `link`. Names are compared without case; names that begin with `/` are whole paths. Links of a source
+stay within the source, so the names of its notes begin with `@source:` there.
 """
 
 import re
@@ -29,12 +29,13 @@ OUTSIDE = "../"
 
 SHOWN_ID_CHARS = 6
 """The length of the end of an id, as agents see it."""
-BECAUSE = "because"
+REASONS = frozenset({"because", "caused_by"})
 _MOST_NAME_CHARS = 300
 _MOST_TYPE_CHARS = 80
 _TYPED = re.compile(
     r"(?:(?:[-*+]|[0-9]{1,9}[.)]) )?(?:\[[ xX]\] )?[*_]{0,2}([^\W\d_][\w -]{0,38}?)[*_]{0,2}::?[*_]{0,2}"
 )
+_INLINE = re.compile(r"[\s,;.(](because|caused by|replaces|part of)::?$", re.IGNORECASE)
 _BETWEEN = re.compile(r"[ ,;&+]{1,4}(?:and )?")
 _IN_HEAD = re.compile(r"\[\[([^\[\]\n|]+)(?:\|[^\[\]\n]*)?\]\]")
 _BARE = re.compile(r"[^\s,\[\]\"']+")
@@ -132,7 +133,8 @@ def _in_body(text: str, body_start: int) -> Iterator[tuple[int, str, str, str]]:
             start = max(body_start, link.start - _MOST_TYPE_CHARS)
             before = text[start : link.start].rpartition("\n")
             is_whole = before[1] or start == body_start
-            typed = _TYPED.fullmatch(" ".join(before[2].strip(" \t>").split())) if is_whole else None
+            ahead = " ".join(before[2].strip(" \t>").split())
+            typed = (_TYPED.fullmatch(ahead) if is_whole else None) or _INLINE.search(ahead)
             link_type = _type(typed[1]) if typed else PLAIN
         end = link.end
         yield link.target_start, link.kind, link_type, link.target
