@@ -18,6 +18,7 @@ from mcp_memory.vault.journals.ledger import Ledger
 from mcp_memory.vault.note_file import ALWAYS_LOAD, ARCHIVE, DREAMS, INBOX, Layout, NoteFile, file_stem
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import Provenance
+from mcp_memory.vault.project_state import is_state
 from mcp_memory.vault.succession.retirement import retired_at
 
 OTHER_NAME = "choose another name"
@@ -51,6 +52,8 @@ class NotePublisher:
         now = self._notes.clock()
         retired: WriteResult | None = None
         paths = list(dict.fromkeys([*(entry.path for entry in reversed(known)), *same]))
+        if draft.path and is_state(draft.path, self._notes.layout):
+            paths = [path for path in paths if path == draft.path]  # plans of two projects may begin alike
         for path in paths * 2:  # twice: a note that is being moved may be in neither place when looked for there
             try:
                 file = self._notes.read(path)

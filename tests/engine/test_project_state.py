@@ -69,6 +69,14 @@ async def test_a_project_is_named_without_the_managed_folder(world: World) -> No
         assert "my own" in await engine.recall(path="projects/kite/diary.md")
 
 
+async def test_plans_of_two_projects_may_begin_alike(world: World) -> None:
+    async with world.engine() as engine:
+        for project in ("kite", "raft"):
+            path = f"projects/{project}/plan.md"
+            assert (await engine.append("# Plan\n\n1. Buy rope", path=path)).path == path
+            assert (await engine.append("# Plan\n\n1. Buy rope", path=path)).outcome is Outcome.DUPLICATE
+
+
 async def test_progress_grows_by_dated_entries_whoever_made_the_file(world: World) -> None:
     world.with_home("").write("projects/raft/progress.md", "# Raft\n\nStarted.\n")
     async with world.engine() as engine:
