@@ -108,7 +108,7 @@ def _bind_uds(path: Path) -> socket.socket:
         hint = "name a path in a private folder of yours"
         raise ConfigInvalid(f"cannot use the folder {folder} for a Unix socket: {why}", hint=hint) from error
     if others_enter:
-        raise ConfigInvalid(f"others can enter {folder}", hint=f"use a private folder, or: chmod 700 {folder}")
+        raise ConfigInvalid(f"others can enter {folder}", hint="name a path in a private folder, such as ~/run")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         # We have the instance lock, so a socket file here is a dead daemon's.

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from mcp_memory.cli.console import Heading, short_path
 from mcp_memory.errors import ConfigInvalid
@@ -80,7 +81,8 @@ def paste_lines(fragments: Mapping[str, str]) -> Iterator[str]:
 
 def server_entry(client: str, settings: Settings, url: str, *, project: str | None = None) -> dict[str, Any]:
     """Return the server's entry in this client's configuration. `project` is a name for our command to send."""
-    if settings.daemon.uds and client in {"claude-code", "codex"}:  # neither speaks HTTP over a socket
+    is_socket = settings.daemon.uds or urlsplit(url).port is None
+    if is_socket and client in {"claude-code", "codex"}:  # neither speaks HTTP over a socket
         return stdio_entry(settings, client, project=project)
     if client == "claude-code":
         return json.loads(_filled(shipped("clients/claude-code.json"), settings, url, project))
