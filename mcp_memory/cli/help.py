@@ -12,6 +12,7 @@ from mcp_memory.cli.command_context import CommandContext, command_options
 from mcp_memory.cli.command_tree import COMMANDS, MEANT, SHORTCUTS, list_commands
 from mcp_memory.cli.console import is_styled
 from mcp_memory.settings.settings import shipped
+from mcp_memory.text.language.terms import content_words
 
 GUIDE = Path(__file__).parents[1] / "guide"
 FOR_MAINTAINERS = {"architecture", "contributing"}
@@ -43,6 +44,7 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
         cli.show({"topics": titles}, lines)
         return
     name = " ".join(topic)
+    topic = tuple(name.split())
     root = click.get_current_context().find_root()
     named = {**pages, "commands": list_commands()}
     text = named.get(name) or _command_help(root, topic, list(named), {**pages, SETTINGS: shipped("default.toml")})
@@ -62,12 +64,15 @@ def _command_help(root: click.Context, names: tuple[str, ...], pages: list[str],
     meant = SHORTCUTS.get(names[0], names[0]).partition(" --")[0]
     for name in (*meant.split(" "), *names[1:]):
         is_known = context is not root or name in {*COMMANDS, *MEANT}
-        if not is_known and (places := "\n".join(_places(names, texts))):
+        places = "\n".join(_places(names, texts))
+        if not is_known and places:
             return places
         if near := None if is_known else difflib.get_close_matches(name, pages, n=1):
             raise click.UsageError(f"No page {name!r}: did you mean {near[0]}?")
         command = context.command.get_command(context, name) if isinstance(context.command, click.Group) else None
         if command is None:
+            if places:
+                return places
             raise click.UsageError(f"No such command {' '.join(names)!r}: mcp-memory help commands lists all commands")
         context = click.Context(command, parent=context, info_name=name)
     return context.get_help()
@@ -82,4 +87,6 @@ def _places(words: tuple[str, ...], texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _mentions(line: str, word: str) -> bool:
-    return re.search(rf"(?<![^\W_]){re.escape(word)}", line, re.IGNORECASE) is not None
+    """Return whether a line has a form of the word, such as `dream` for `dreaming`."""
+    stem = next(iter(content_words(word)), word)
+    return re.search(rf"(?<![^\W_]){re.escape(min(stem, word, key=len))}", line, re.IGNORECASE) is not None
