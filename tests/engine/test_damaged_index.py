@@ -43,7 +43,6 @@ async def test_a_lost_page_is_noticed_and_the_index_rebuilt(world: World, table:
     async with world.engine() as engine:
         assert await missing(engine) == (0, True)
     lose(world.state / "index" / "index.db", table, blank)
-    (world.state / "index" / "words-1.npz").unlink(missing_ok=True)
     async with world.engine(watching=True) as engine:
         assert (await missing(engine))[1]
         await until(engine, lambda status: status["problems"])

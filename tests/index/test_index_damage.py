@@ -30,7 +30,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     start(index, NOTES)
     every_answer(index)
     index.close()
-    assert sorted(path.name for path in folder.iterdir()) == ["index.db", "words-1.npz"]
+    assert sorted(path.name for path in folder.iterdir()) == ["index.db"]
     return folder
 
 
@@ -235,35 +235,6 @@ def test_vectors_of_another_database_are_never_mixed_in(folder: Path, tmp_path: 
     assert len(index.lexical(["other"], 500, Filters())) == 60
     for row, text in zip(rows, texts_of(index, rows), strict=True):
         assert row.score == pytest.approx(float(vector_of(text) @ vector_of("other 7")), abs=0.02)
-    index.close()
-
-
-@pytest.mark.parametrize("at", [3, 20, 48, 56, 128, 130, 3000, -700, -1], ids=lambda at: f"byte {at}")
-def test_a_flipped_byte_in_the_file_of_words_changes_no_answer(folder: Path, at: int) -> None:
-    index = SqliteIndex(folder)
-    before = every_answer(index)
-    index.close()
-    file = folder / "words-1.npz"
-    data = bytearray(file.read_bytes())
-    data[at] ^= 0x80
-    file.write_bytes(data)
-    index = SqliteIndex(folder)
-    assert every_answer(index) == before
-    index.close()
-
-
-def test_the_words_of_another_index_are_not_used(folder: Path, tmp_path: Path) -> None:
-    other = SqliteIndex(tmp_path / "other")
-    start(other, [make_upsert(f"{at}.md", [f"x {at}", f"y {at}", "z"]) for at in range(60)])
-    other.dense(vector_of("alpha"), 1, Filters())
-    other.lexical(["x"], 1, Filters())
-    other.close()
-    index = SqliteIndex(folder)
-    before = every_answer(index)
-    index.close()
-    shutil.copy(tmp_path / "other" / "words-1.npz", folder)
-    index = SqliteIndex(folder)
-    assert every_answer(index) == before
     index.close()
 
 

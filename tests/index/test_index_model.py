@@ -128,18 +128,9 @@ class IndexMachine(RuleBasedStateMachine):
             self.index.put_vectors(number, [key for key, _ in waiting], np.stack([vector_of(text) for text in texts]))
             self.model.cached |= {(self.model.generations[number].generation.embedding, text) for text in texts}
 
-    @rule(words=st.sampled_from(["kept", "deleted", "truncated", "flipped"]))
-    def reopen(self, words: str) -> None:
+    @rule()
+    def reopen(self) -> None:
         self.index.close()
-        for path in self.folder.glob("words-*"):
-            data = bytearray(path.read_bytes())
-            if words == "deleted":
-                path.unlink()
-            elif words == "truncated":
-                path.write_bytes(data[:-1])
-            elif words == "flipped":
-                data[len(data) * 2 // 3] ^= 1
-                path.write_bytes(data)
         self.index = SqliteIndex(self.folder)
         assert self.index.problems == []
 
@@ -220,7 +211,6 @@ class TestIndexMachine(IndexMachine.TestCase):
     @pytest.fixture(autouse=True)
     def many_small_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(store, "CHECKED_ROWS", 3)
-        monkeypatch.setattr(inverted_index, "SAVE_ROWS", 3)
         monkeypatch.setattr(inverted_index, "READ_NOTES", 2)
         monkeypatch.setattr(row_writer, "GONE_KEPT", 4)
 

@@ -18,7 +18,6 @@ from anyio.to_thread import run_sync
 from mcp_memory.errors import IndexUnavailable, StillReading
 from mcp_memory.index.base import Delete, UnreadFiles
 from mcp_memory.index.keywords import inverted_index, posting_codec
-from mcp_memory.index.keywords.inverted_index import InvertedIndex
 from mcp_memory.index.sqlite.cache_sync import FEW
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.index.vectors import store
@@ -78,7 +77,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(built: Path, tmp_path: Path) -> Path:
     """An index whose words were never read."""
     shutil.copytree(built, tmp_path / "index")
-    assert not list((tmp_path / "index").glob("words-*"))
     return tmp_path / "index"
 
 
@@ -235,8 +233,6 @@ async def test_what_is_written_meanwhile_is_found_and_what_is_taken_out_is_not(
     assert (await ask(made, "violet kettle")).hits[0].path == "new.md"
     kept = answers_of(index)
     index.close()
-    for file in folder.glob("words-*"):
-        file.unlink()
     with closing(SqliteIndex(folder)) as anew:
         assert answers_of(anew) == kept
 
@@ -284,36 +280,3 @@ async def test_an_index_that_is_closed_ends_its_readings(folder: Path, words: Ga
     with closing(SqliteIndex(folder)) as again:
         again.read("words")
         assert again.lexical(["teapot"], 3, ALL)
-
-
-async def test_nobody_waits_for_the_disk_that_words_are_saved_to(
-    index: SqliteIndex, folder: Path, words: Gate, vectors: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words.is_open.set()
-    vectors.is_open.set()
-    saving = Gate()
-    monkeypatch.setattr(np, "savez", saving.before(np.savez))
-    made = searcher(index, ToyEmbedder())
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(run_sync, index.frequencies, ["teapot"])
-        await run_sync(saving.reached.wait)
-        await run_sync(index.read, "vectors")
-        found = await ask(made)
-        assert found.hits[0].path == "7.md" and found.degraded is None
-        tasks.start_soon(run_sync, index.purge)
-        saving.is_open.set()
-    assert not list(folder.glob("words-*")), "what was being saved does not come back"
-
-
-async def test_what_is_about_to_be_saved_when_it_is_forgotten_is_not_saved(
-    index: SqliteIndex, folder: Path, words: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words.is_open.set()
-    saving = Gate()
-    monkeypatch.setattr(InvertedIndex, "_save", saving.before(InvertedIndex._save))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(run_sync, index.frequencies, ["teapot"])
-        await run_sync(saving.reached.wait)
-        await run_sync(index.purge)
-        saving.is_open.set()
-    assert not list(folder.glob("words-*"))

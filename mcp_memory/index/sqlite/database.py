@@ -8,7 +8,6 @@ log.
 import sqlite3
 import threading
 import time
-import uuid
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -265,7 +264,7 @@ class Database:
         self.path.chmod(0o600)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(f"BEGIN IMMEDIATE; {SHARED}")
-        connection.execute("INSERT INTO state VALUES (?, ?)", (uuid.uuid4().hex, self._token))
+        connection.execute("INSERT INTO state VALUES (?)", (self._token,))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")

@@ -23,7 +23,6 @@ FIRST_PHRASE = MAX_CHUNKS - 16
 
 SHARED = """
 CREATE TABLE state (
-    uid TEXT NOT NULL,      -- of this very file, so that the words' file cannot be taken for another's
     token INTEGER NOT NULL
 );
 CREATE TABLE models (id INTEGER PRIMARY KEY, embedding TEXT NOT NULL UNIQUE);

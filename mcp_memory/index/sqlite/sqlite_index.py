@@ -5,13 +5,13 @@ A write is one transaction, a read one snapshot. A cache entry belongs to the to
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcp_memory.errors import IndexReplaced, InvalidInput
+from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import (
     Change,
     Delete,
@@ -52,11 +52,8 @@ class SqliteIndex(LinkTable):
         self._admission = AdmissionCache()
         self.database = Database(folder / "index.db", self._drop_caches)
         self._vectors = VectorStore()
-        self._words = InvertedIndex(folder, self.database.problems.append)
+        self._words = InvertedIndex()
         self._counted = CodecCache()
-        with suppress(IndexReplaced), self.database.read() as connection:  # a new file has no caches
-            numbers = [generation.number for generation in generations.all_generations(connection)]
-            self._words.delete_untrusted(connection, numbers)
 
     @property
     def problems(self) -> list[Problem]:
