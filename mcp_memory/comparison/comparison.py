@@ -3,7 +3,7 @@
 A wrong "same" loses a statement, and a wrong "other value" marks a note that is still true: in doubt, it is neither.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product, starmap
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mcp_memory.comparison.other_value import NoteText, find_contradiction
 from mcp_memory.comparison.same_form import Contradiction
-from mcp_memory.comparison.sentence import are_apart, differ_within, name_two, parse_statement
+from mcp_memory.comparison.sentence import ParsedSentence, are_apart, differ_within, name_two, parse_statement
 from mcp_memory.comparison.values import MEASURED, OPPOSITES, SWITCHES
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
@@ -21,20 +21,15 @@ Cosine = Callable[[str, str], float]
 
 
 class Closeness(NamedTuple):
-    """The least closeness of two texts: a share of common content words, or else a cosine, which counts only with
-    `common` of the words."""
+    """The least closeness of two texts: a share of common content words, or else a cosine."""
 
     words: float
     cosine: float
-    common: float = 0.0
 
 
 SAME = Closeness(words=0.8, cosine=0.9)
 """The closeness of texts that say the same. Lower values would mistake statements of one form about two things for each
 other ("staging listens on port 5433", "production …")."""
-SAME_IN_REVIEW = Closeness(words=0.8, cosine=0.65, common=0.25)
-"""The closeness of texts that say the same, if a person sees them before anything is stored. Chosen in
-`tests/eval/ninety_days`, so that no wrong pair passes and 51 of 90 right ones do."""
 SIMILAR_WORDS = 0.5
 """The share of common words of texts that are worth showing beside each other. Nearly all pairs of notes with a MiniLM
 cosine of .9 or more have it."""
@@ -74,8 +69,7 @@ class Comparison:
     @property
     def has_one_subject(self) -> bool:
         """Return whether the texts are close and about one thing, perhaps with other details or another value."""
-        pairs = product(parse_statement(self.older.text, ""), parse_statement(self.newer.text, ""))
-        return self._is_close and not any(starmap(name_two, pairs))
+        return self._is_close and not any(starmap(name_two, product(*self._sentences)))
 
     @property
     def is_newer_state(self) -> bool:
@@ -83,7 +77,7 @@ class Comparison:
         value, or words of change with a new value of the same type."""
         if self.other_value:
             return True
-        olds, news = parse_statement(self.older.text, ""), parse_statement(self.newer.text, "")
+        olds, news = self._sentences
         known = {token.key: token.type for old in olds for token in old.tokens}
         types = _STATED & {*known.values()}
         types = types | _NAMES if types & _NAMES else types
@@ -106,11 +100,14 @@ class Comparison:
         return jaccard(self._old.words, self._new.words)
 
     @property
+    def _sentences(self) -> tuple[Sequence[ParsedSentence], Sequence[ParsedSentence]]:
+        return parse_statement(self.older.text, ""), parse_statement(self.newer.text, "")
+
+    @property
     def _is_close(self) -> bool:
-        shared = self.shared_words
-        if shared >= self.least.words or (self._new.exact and self._has_all_words):
+        if self.shared_words >= self.least.words or (self._new.exact and self._has_all_words):
             return True
-        return shared >= self.least.common and self._cosine() >= self.least.cosine
+        return self._cosine() >= self.least.cosine
 
     @property
     def _has_all_words(self) -> bool:
@@ -129,7 +126,7 @@ class Comparison:
         """Return whether the texts have contrary words, or a sentence is apart from all sentences of the other text."""
         if any(differ_within(group, self._old.spelled, self._new.spelled) for group in _CONTRARY):
             return True
-        olds, news = parse_statement(self.older.text, ""), parse_statement(self.newer.text, "")
+        olds, news = self._sentences
         return bool(olds) and any(all(are_apart(old, new) for old in olds) for new in news)
 
     def _cosine(self) -> float:

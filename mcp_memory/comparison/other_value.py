@@ -92,7 +92,6 @@ class _Pair:
         self._all_new = newer.topic.union(*(sentence.keys for sentence in self._after))
         self._brief = len(self._before) <= 2 and len(self._after) <= 3
         """Both statements are so short that a single shared word identifies the subject."""
-        self._new_to_leads: dict[str, bool] = {}
 
     def rejected_value(self) -> Contradiction | None:
         """Return the older value that the newer statement explicitly rejects."""
@@ -163,9 +162,8 @@ class _Pair:
         """Return whether the first word of each sentence is missing from the other statement."""
         if not new.lead:  # `we moved it from 8087 to 8090`
             return False
-        if old.lead not in self._new_to_leads:
-            self._new_to_leads[old.lead] = not common_keys({old.lead}, self._all_new)
-        return self._new_to_leads[old.lead] and not common_keys({new.lead}, old.keys | self._older.topic)
+        known = old.keys | self._older.topic
+        return not common_keys({new.lead}, known) and not common_keys({old.lead}, self._all_new)
 
     def _apart(self, old: ParsedSentence, new: ParsedSentence) -> bool:
         """Return whether the sentences are about two things, or the older one is about the past."""

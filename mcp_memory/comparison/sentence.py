@@ -175,8 +175,9 @@ def are_apart(old: ParsedSentence, new: ParsedSentence) -> bool:
 
 def name_two(old: ParsedSentence, new: ParsedSentence) -> bool:
     """Return whether the sentences name two environments, months, measures or numbers."""
-    pairs = (old.environments, new.environments), (old.months, new.months), (old.labels, new.labels)
-    return any(one and other and not one & other for one, other in pairs) or numbers_differ(old, new)
+    numbers, others = old.subject_numbers - new.keys, new.subject_numbers - old.keys
+    pairs = (old.months, new.months), (old.labels, new.labels), (numbers, others)
+    return are_in_two_places(old, new) or any(one and other and not one & other for one, other in pairs)
 
 
 def are_in_two_places(old: ParsedSentence, new: ParsedSentence) -> bool:
@@ -187,11 +188,6 @@ def are_in_two_places(old: ParsedSentence, new: ParsedSentence) -> bool:
 def differ_within(group: frozenset[str], old: frozenset[str], new: frozenset[str]) -> bool:
     """Return whether each of two sets of words has a word of the group that the other set lacks."""
     return are_two(old & group, new & group)
-
-
-def numbers_differ(old: ParsedSentence, new: ParsedSentence) -> bool:
-    """Return whether the sentences are about two numbers, such as `Sprint 14` and `Sprint 15`."""
-    return bool(old.subject_numbers - new.keys and new.subject_numbers - old.keys)
 
 
 def is_modified(old: ParsedSentence, new: ParsedSentence) -> bool:

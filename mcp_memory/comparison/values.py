@@ -48,7 +48,7 @@ CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
 HISTORY, PAST = _pattern(_TABLE["history"]), _pattern(_TABLE["past"])
 REPORTED = _pattern(_TABLE["reported"])
 EXCEPT, SCOPE, SETS, TENTATIVE = (_pattern(_TABLE[name]) for name in ("except", "scope", "sets", "tentative"))
-ASIDES, LIMITS = _pattern(_TABLE["asides"]), _pattern(_TABLE["limits"])
+ASIDES, LIMITS, FRAME, LANGUAGES = (_pattern(_TABLE[name]) for name in ("asides", "limits", "frame", "languages"))
 _CHANGED, _WHEN = _pattern(_TABLE["changed"]), _pattern(_TABLE["when"])
 _REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") for text in _TABLE[name]]
 

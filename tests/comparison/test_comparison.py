@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.comparison.comparison import SAME_IN_REVIEW, Comparison, say_the_same
+from mcp_memory.comparison.comparison import Comparison, say_the_same
 from mcp_memory.comparison.other_value import NoteText
 
 pytestmark = pytest.mark.fast
@@ -65,7 +65,7 @@ def test_what_says_the_same(known: str, new: str, cosine: float) -> None:
 )
 def test_what_only_sounds_alike(known: str, new: str, cosine: float, answer: str) -> None:
     assert answer_to(known, new, cosine) == answer
-    assert not say_the_same(known, new, cosine, SAME_IN_REVIEW)
+    assert not say_the_same(known, new, cosine)
 
 
 def test_a_cosine_is_only_asked_for_where_words_and_facts_allow_it() -> None:
@@ -74,10 +74,9 @@ def test_a_cosine_is_only_asked_for_where_words_and_facts_allow_it() -> None:
 
     for known, new in (
         ("Backups run at 04:00.", "Backups run at 05:00."),
-        ("Tea is green.", "The printer is upstairs."),
         ("Always use uv.", "Always use uv!"),
     ):
-        say_the_same(known, new, fail, SAME_IN_REVIEW)
+        say_the_same(known, new, fail)
 
 
 def test_pairs_of_three_kinds_get_no_wrong_answer_but_neither() -> None:

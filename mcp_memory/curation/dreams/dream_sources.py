@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from mcp_memory.comparison.comparison import Comparison
-from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.core.core import Core
 from mcp_memory.curation.dreams.dream_files import Facts
 from mcp_memory.curation.dreams.likeness import Likeness, Vector
@@ -52,9 +50,9 @@ class DreamSources:
         """Return what was said on the most days first, and a description of each phase. `backfill` is a folder of old
         daily logs. Raises InvalidInput for a folder without any."""
         notes = [note for note in self._index.notes(self._wanted(), limit=1_000_000) if not is_channel(note.project)]
-        read = {*self._read}
+        read = len(self._read)
         said = [*self._said_in(notes), *(self._said_in_old_logs(backfill) if backfill else ())]
-        is_new = len({*self._read} - read)
+        is_new = len(self._read) - read
         staged = [one for facts in known.values() if facts["status"] == "short-term" for one in _staged(facts)]
         self._likeness = Likeness({one.text for one in said}, self._vector)
         groups = Groups([*said, *staged, *self._forgotten()], self._likeness)
@@ -86,11 +84,8 @@ class DreamSources:
 
     def is_known(self, text: str, known: Iterable[str]) -> bool:
         """Return whether a known statement has the same subject, and this isn't a newer state of it."""
-        pairs = (self._compare(other, text) for other in known)
+        pairs = (self._likeness.compare(other, text) for other in known)
         return any(one.says_the_same or (one.has_one_subject and not one.is_newer_state) for one in pairs)
-
-    def _compare(self, older: str, newer: str) -> Comparison:
-        return Comparison(NoteText(older), NoteText(newer), self._likeness, self._likeness.least)
 
     def _is_contradicted(self, one: Recurrence, notes: Iterable[NoteRecord]) -> bool:
         """Return whether a newer note states something else."""
@@ -98,7 +93,7 @@ class DreamSources:
         for note in notes:
             if note.date and note.date.date() >= last and len(words & content_words(note.title)) > 1:
                 with suppress(McpMemoryError):
-                    if self._compare(one.text, self._vault.read(note.path).body).other_value:
+                    if self._likeness.compare(one.text, self._vault.read(note.path).body).other_value:
                         return True
         return False
 
@@ -121,7 +116,7 @@ class DreamSources:
     ) -> Iterator[Said]:
         model = SentenceModel(embedder) if (embedder := self._model.at_hand) else None
         for one in find_lines(text, private, forgotten, partial(judge, model=model)):
-            yield Said(day, source, one.text, one.kind, one.kept, one.forgets)
+            yield Said(day, source, *one)
 
     def _forgotten(self) -> Iterator[Said]:
         """Yield the lines of forgotten notes, with the day on which they were forgotten."""
@@ -162,19 +157,16 @@ class DreamSources:
         return self._vectors.get(text)
 
     def _said_in_old_logs(self, folder: str) -> Iterator[Said]:
-        found_in = walk(Path(folder).expanduser())
-        names = [Path(within, name) for within, _, files in found_in for name in files if name.endswith(".md")]
-        is_empty = True
-        for old in sorted(names):
-            path = f"memory/{old.name}"
-            if day := logs.is_log_path(path):
-                is_empty = False
-                text = old.read_text("utf-8", "replace")
-                marks = privacy.marks(path, text, frontmatter.parse(text), is_curated=False)
-                if "private" not in marks:
-                    yield from self._judged(day, old.resolve().as_uri(), text, marks.get("private_entries", ()))
-        if is_empty:
+        found = walk(Path(folder).expanduser())
+        names = [Path(within, name) for within, _, files in found for name in files]
+        old_logs = [one for one in sorted(names) if logs.is_log_path(f"memory/{one.name}")]
+        if not old_logs:
             raise InvalidInput(f"{folder} has no daily logs", hint="they are named like 2026-11-21.md")
+        for old in old_logs:
+            text, day = old.read_text("utf-8", "replace"), date.fromisoformat(old.name[:10])
+            marks = privacy.marks(f"memory/{old.name}", text, frontmatter.parse(text), is_curated=False)
+            if "private" not in marks:
+                yield from self._judged(day, old.resolve().as_uri(), text, marks.get("private_entries", ()))
 
 
 def _staged(facts: Facts) -> Iterator[Said]:

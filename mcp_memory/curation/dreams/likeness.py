@@ -7,10 +7,10 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from mcp_memory.comparison.comparison import Closeness
-from mcp_memory.comparison.sentence import parse_statement
-from mcp_memory.comparison.values import MEASURED
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.comparison.comparison import Closeness, Comparison
+from mcp_memory.comparison.other_value import NoteText
+from mcp_memory.comparison.values import FRAME, LANGUAGES, MEASURED, tokens
+from mcp_memory.text.language.terms import content_words, fold, telling_words, words
 
 Vector = NDArray[np.float32]
 
@@ -19,6 +19,10 @@ OF_WORDS, OF_VALUES = 0.6, 0.2
 LEAST, FEW, MORE = 0.55, 20, 0.03
 """The likeness of lines with one subject among a few lines; it grows with the logarithm of their number, because the
 nearest of many lines is nearer. Chosen on ten weeks of logs and on 300 unrelated lines."""
+
+NEAR, OTHER = 0.35, 0.2
+"""The likeness from which two wishes are compared by the words that only one of them has, and the closeness of those
+words from which they say the same. Chosen on 60 wishes in four languages, of which 36 pairs are paraphrases."""
 
 
 class Likeness:
@@ -32,11 +36,27 @@ class Likeness:
         self._common = np.sum(vectors, axis=0) / (len(vectors) + FEW) if vectors else np.float32(0)
         self.least = Closeness(words=0.8, cosine=LEAST + MORE * log(self._lines / FEW))
 
+    def compare(self, older: str, newer: str, less: float = 0.0) -> Comparison:
+        """Compare two lines, which may be this much less alike."""
+        return Comparison(NoteText(older), NoteText(newer), self, self.least._replace(cosine=self.least.cosine - less))
+
     def __call__(self, one: str, other: str) -> float:
-        words, others = content_words(one), content_words(other)
-        fewer = min(self._rarity(words), self._rarity(others))
-        shared = self._rarity(words & others) / fewer if fewer else 0.0
-        return self._cosine(one, other) + OF_WORDS * shared + OF_VALUES * bool(_values(one) & _values(other))
+        """Return how alike the lines are; for two wishes, without the words that all wishes have."""
+        first, second = FRAME.sub("", one), FRAME.sub("", other)
+        are_wishes = first != one and second != other
+        if not are_wishes:
+            first, second = one, other
+        said, others = content_words(first), content_words(second)
+        fewer = min(self._rarity(said), self._rarity(others))
+        shared = self._rarity(said & others) / fewer if fewer else 0.0
+        alike = self._cosine(first, second) + OF_WORDS * shared + OF_VALUES * bool(_values(one) & _values(other))
+        mine, yours = _only_in(first, second), _only_in(second, first)
+        if not (are_wishes and mine and yours) or alike < NEAR:
+            return alike
+        names_two = first[0].isupper() and first.split()[0] not in second
+        if names_two or LANGUAGES.search(f"{mine} {yours}"):
+            return 0.0
+        return alike + self._cosine(mine, yours) - OTHER
 
     def _rarity(self, words: Collection[str]) -> float:
         return sum(log((self._lines + 1) / max(1, self._count[word])) for word in words)
@@ -51,4 +71,10 @@ class Likeness:
 
 def _values(text: str) -> set[str]:
     types = MEASURED | {"date", "month", "identifier"}
-    return {token.key for part in parse_statement(text, "") for token in part.tokens if token.type in types}
+    return {token.key for token in tokens(text) if token.type in types}
+
+
+def _only_in(one: str, other: str) -> str:
+    """Return the words that tell a line from the other."""
+    own = telling_words(one) - telling_words(other)
+    return " ".join(word for word in words(one) if fold(word) in own)

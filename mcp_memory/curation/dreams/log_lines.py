@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from math import log1p
 from typing import NamedTuple
 
-from mcp_memory.statements.classifier import SentenceModel, States, each_likelihood
+from mcp_memory.statements.classifier import SentenceModel, each_likelihood
 from mcp_memory.statements.cues import cue_features
 from mcp_memory.text.conversation.off_record import says_off_record
 from mcp_memory.text.conversation.own_words import lowered
@@ -24,8 +24,8 @@ class LogLine(NamedTuple):
     reports that the user wants something forgotten."""
 
     text: str
-    kept: float
     kind: str
+    kept: float
     forgets: bool
 
 
@@ -37,20 +37,15 @@ def lines_in(text: str) -> list[str]:
 def judge(lines: Sequence[str], model: SentenceModel | None) -> Iterator[LogLine]:
     """Yield the lines with the classifier's judgment."""
     states = model.states(lines) if model and lines else None
-    for at, line in enumerate(lines):
-        kept, forgets, *kinds = _likelihoods(line, None if states is None else states[at])
+    own = [()] * len(lines) if states is None else [(one,) for one in states]
+    for line, more in zip(lines, own, strict=True):
+        way = "log" if more else "log_cues"
+        kept, forgets, *kinds = each_likelihood(way, log_features(line), *more, view=lowered(line))
         kind = KINDS[kinds.index(max(kinds))] if max(kinds) >= OF_KIND else "fact"
-        yield LogLine(line, kept, kind, forgets >= FORGETS or says_off_record(_QUOTES.sub(". ", line)))
+        yield LogLine(line, kind, kept, forgets >= FORGETS or says_off_record(_QUOTES.sub(". ", line)))
 
 
 def log_features(text: str) -> list[float]:
     """Compute the classifier's features of a line."""
     count = len(text.split())
     return [*cue_features(lowered(text), text), log1p(count) / 3, float(count < 4), float(count > 30)]
-
-
-def _likelihoods(text: str, states: States | None) -> list[float]:
-    view = lowered(text)
-    if states is None:
-        return each_likelihood("log_cues", log_features(text), view=view)
-    return each_likelihood("log", log_features(text), states, view=view)

@@ -5,8 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from mcp_memory.comparison.comparison import Comparison
-from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.curation.dreams.likeness import Likeness
 from mcp_memory.curation.dreams.log_lines import LIKELY, LogLine, lines_in
 from mcp_memory.runtime.health import give_way
@@ -121,7 +119,6 @@ class Groups:
 
     def __init__(self, said: Iterable[Said], likeness: Likeness) -> None:
         self._likeness = likeness
-        self._looser = likeness.least._replace(cosine=likeness.least.cosine - LESS)
         self._of_word = defaultdict[str, set[int]](set)
         self.groups = list[list[Said]]()
         self.over = set[int]()
@@ -130,7 +127,7 @@ class Groups:
             self._add(one)
 
     def _add(self, one: Said) -> None:
-        near = list(self._near(one.text))
+        near = self._near(one.text)
         if one.kept >= LIKELY:
             self.over.update(number for number in near if self._is_replaced(number, one))
         alike = {number: self._alike(number, one) for number in near if number not in self.over}
@@ -140,28 +137,26 @@ class Groups:
             return
         if not same and one.kept < POSSIBLE:
             return
-        best = max(same, key=alike.__getitem__, default=None)
-        if best is None:
-            best = len(self.groups)
+        best = max(same, key=alike.__getitem__, default=len(self.groups))
+        if best == len(self.groups):
             self.groups.append([])
         self.groups[best].append(one)
         for word in content_words(one.text):
             self._of_word[word].add(best)
 
-    def _near(self, text: str) -> Iterator[int]:
+    def _near(self, text: str) -> list[int]:
         found = Counter(number for word in content_words(text) for number in self._of_word[word])
-        yield from (number for number, _ in found.most_common(MOST_NEAR) if number not in self.over)
+        return [number for number, _ in found.most_common(MOST_NEAR)]
 
     def _is_replaced(self, number: int, one: Said) -> bool:
-        older = NoteText(best_of(self.groups[number]).text)
-        pair = Comparison(older, NoteText(one.text), self._likeness, self._looser)
+        pair = self._likeness.compare(best_of(self.groups[number]).text, one.text, LESS)
         return bool(pair.other_value) or (pair.has_one_subject and pair.is_newer_state)
 
     def _alike(self, number: int, one: Said) -> float:
         """Return the likeness to the group's nearest wording; 0 if none has the same subject."""
         texts = list(dict.fromkeys(other.text for other in reversed(self.groups[number])))[:MOST_WORDINGS]
-        pairs = [Comparison(NoteText(text), NoteText(one.text), self._likeness, self._likeness.least) for text in texts]
-        return max((self._likeness(pair.older.text, one.text) for pair in pairs if pair.has_one_subject), default=0.0)
+        same = [text for text in texts if self._likeness.compare(text, one.text).has_one_subject]
+        return max((self._likeness(text, one.text) for text in same), default=0.0)
 
     def recurring(self) -> Iterator[Recurrence]:
         """Yield the groups that hold and are worth remembering, or said again and again."""

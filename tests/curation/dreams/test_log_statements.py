@@ -134,6 +134,52 @@ async def test_nine_days_of_paraphrases_give_a_proposal_for_each_fact(modelled: 
         assert all(any(text in wordings for text in found) for wordings in lines[:2])
 
 
+WISHES = {
+    "en": [
+        "The user likes short answers.",
+        "The user wants answers in German.",
+        "The user prefers Helix as editor.",
+        "User prefers dark mode in the editor.",
+    ],
+    "de": [
+        "Der Nutzer mag kurze Antworten.",
+        "Der Nutzer will Antworten auf Deutsch.",
+        "Der Nutzer bevorzugt Helix als Editor.",
+        "Der Nutzer mag Deutsch in Commits.",
+    ],
+    "fr": [
+        "L'utilisateur aime les réponses courtes.",
+        "L'utilisateur veut des réponses en français.",
+        "L'utilisateur préfère Helix comme éditeur.",
+        "L'utilisateur veut le mode sombre.",
+    ],
+    "es": [
+        "El usuario quiere respuestas cortas.",
+        "El usuario quiere respuestas en español.",
+        "El usuario prefiere Helix como editor.",
+        "Al usuario le gusta el tema oscuro.",
+    ],
+}
+
+
+@pytest.mark.parametrize("language", WISHES)
+async def test_wishes_of_one_person_for_different_things_are_all_proposed(modelled: World, language: str) -> None:
+    write_logs(modelled, {3 * day: [wish] * 2 for day, wish in enumerate(WISHES[language], 1)})
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == dict.fromkeys(WISHES[language], 1)
+
+
+async def test_the_same_wish_in_other_words_is_proposed_once(modelled: World) -> None:
+    brief = (
+        "L'utilisatrice préfère les réponses courtes.",
+        "Elle veut des réponses brèves.",
+        "Préfère des réponses concises",
+    )
+    write_logs(modelled, {day: [wish, "Déjeuner avec Luc."] for day, wish in enumerate(brief, 1)})
+    async with modelled.engine() as engine:
+        assert [*(await proposed(engine)).values()] == [3]
+
+
 async def test_what_was_replaced_or_forgotten_is_not_proposed(modelled: World) -> None:
     write_logs(
         modelled,
