@@ -85,7 +85,9 @@ class Comparison:
             signs = new.signs - {"again", *(sign for old in olds for sign in old.signs)}
             has_new_value = any(token.type in types and token.key not in known for token in new.tokens)
             gone = {token.key for one in new.rejections if one.is_change for token in new.between(one.start, one.end)}
-            if (signs and has_new_value) or any(gone & old.keys and not denies(old.text) for old in olds):
+            if (signs and has_new_value) or any(
+                gone & old.keys and not (denies(old.text) or old.rejects(gone)) for old in olds
+            ):
                 return True
         return False
 

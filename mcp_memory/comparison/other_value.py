@@ -125,8 +125,8 @@ class _Pair:
         known = len(hit_keys | (shared & old.keys))
         is_whole = known >= min(2, len(old.keys)) and known >= MIN_COVERED * len(old.keys)
         if rejection.is_change:
-            is_moved = bool(values) and re.search(r"\b(?:from|von|vom|de)\b", new.text) is not None
-            if not is_whole and not (values and shared) and not (is_moved and self._brief):
+            is_clear = shared or (self._brief and re.search(r"\b(?:from|von|vom|de)\b", new.text))
+            if not is_whole and not (values and is_clear):
                 return None
             if not new.lead and all(len(value.key) < _TELLING_CHARS for value in values):
                 return None  # `it` may refer to anything

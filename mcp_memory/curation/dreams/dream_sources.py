@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from mcp_memory.core.core import Core
 from mcp_memory.curation.dreams.dream_files import Facts
 from mcp_memory.curation.dreams.likeness import Likeness, Vector
-from mcp_memory.curation.dreams.log_lines import LIKELY, judge
+from mcp_memory.curation.dreams.log_lines import LIKELY
 from mcp_memory.curation.dreams.recurrence import MIN_DAYS, MOST_CHARS, Groups, Recurrence, Said, find_lines
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import Filters, NoteRecord, NoteState, is_channel
@@ -115,7 +114,7 @@ class DreamSources:
         self, day: date, source: str, text: str, private: Collection[str], forgotten: Collection[str] = ()
     ) -> Iterator[Said]:
         model = SentenceModel(embedder) if (embedder := self._model.at_hand) else None
-        for one in find_lines(text, private, forgotten, partial(judge, model=model)):
+        for one in find_lines(text, private, forgotten, model):
             yield Said(day, source, *one)
 
     def _forgotten(self) -> Iterator[Said]:

@@ -1,13 +1,14 @@
 """Groups what logs say by subject, and finds notes that answered several questions. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
 from mcp_memory.curation.dreams.likeness import Likeness
-from mcp_memory.curation.dreams.log_lines import LIKELY, LogLine, lines_in
+from mcp_memory.curation.dreams.log_lines import LIKELY, LogLine, judge, lines_in
 from mcp_memory.runtime.health import give_way
+from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.pluralize import counted
@@ -97,10 +98,7 @@ class Recurrence(NamedTuple):
 
 
 def find_lines(
-    text: str,
-    private: Collection[str],
-    forgotten: Collection[str],
-    judge: Callable[[Sequence[str]], Iterable[LogLine]],
+    text: str, private: Collection[str], forgotten: Collection[str], model: SentenceModel | None
 ) -> Iterator[LogLine]:
     """Yield the lines of a log's entries, or of a whole text, without `private` entries. `forgotten` entries ask to
     forget what they say."""
@@ -110,7 +108,7 @@ def find_lines(
         heading, _, body = part.partition("\n")
         title = logs.title_and_labels([heading.removeprefix("## ")])[0] if entry else heading
         lines = [line for line in lines_in(f"{title}\n\n{body}") if len(line) <= MOST_CHARS and line[-1] != "?"]
-        for one in judge(lines):
+        for one in judge(lines, model):
             yield one._replace(forgets=True) if entry in forgotten else one
 
 
@@ -129,7 +127,10 @@ class Groups:
     def _add(self, one: Said) -> None:
         near = self._near(one.text)
         if one.kept >= LIKELY:
-            self.over.update(number for number in near if self._is_replaced(number, one))
+            for number in near:
+                pair = self._likeness.compare(best_of(self.groups[number]).text, one.text, LESS)
+                if pair.other_value or (pair.has_one_subject and pair.is_newer_state):
+                    self.over.add(number)
         alike = {number: self._alike(number, one) for number in near if number not in self.over}
         same = [number for number, share in alike.items() if share]
         if one.forgets:
@@ -148,14 +149,11 @@ class Groups:
         found = Counter(number for word in content_words(text) for number in self._of_word[word])
         return [number for number, _ in found.most_common(MOST_NEAR)]
 
-    def _is_replaced(self, number: int, one: Said) -> bool:
-        pair = self._likeness.compare(best_of(self.groups[number]).text, one.text, LESS)
-        return bool(pair.other_value) or (pair.has_one_subject and pair.is_newer_state)
-
     def _alike(self, number: int, one: Said) -> float:
         """Return the likeness to the group's nearest wording; 0 if none has the same subject."""
         texts = list(dict.fromkeys(other.text for other in reversed(self.groups[number])))[:MOST_WORDINGS]
-        same = [text for text in texts if self._likeness.compare(text, one.text).has_one_subject]
+        pairs = [self._likeness.compare(text, one.text) for text in texts]
+        same = [pair.older.text for pair in pairs if pair.has_one_subject and not pair.is_newer_state]
         return max((self._likeness(text, one.text) for text in same), default=0.0)
 
     def recurring(self) -> Iterator[Recurrence]:

@@ -180,6 +180,39 @@ async def test_the_same_wish_in_other_words_is_proposed_once(modelled: World) ->
         assert [*(await proposed(engine)).values()] == [3]
 
 
+CHANGES = {
+    "en": [
+        "Decision: we stay on Jenkins for now.",
+        "GitLab CI replaces Jenkins.",
+        "Decision: moved from Jenkins to GitLab CI.",
+    ],
+    "de": [
+        "Entscheidung: wir bleiben bei Jenkins.",
+        "GitLab CI ersetzt Jenkins.",
+        "Entscheidung: Umstieg von Jenkins auf GitLab CI.",
+    ],
+    "fr": [
+        "Décision : on garde Jenkins pour l'instant.",
+        "Décision : passage de Jenkins à GitLab CI.",
+        "GitLab CI remplace Jenkins.",
+    ],
+    "es": [
+        "Decisión: seguimos con MySQL por ahora.",
+        "Decisión: migramos de MySQL a Postgres.",
+        "Postgres reemplaza a MySQL.",
+    ],
+}
+
+
+@pytest.mark.parametrize("language", CHANGES)
+async def test_a_change_ends_what_it_replaces_and_counts_only_its_own_days(modelled: World, language: str) -> None:
+    kept, *changes = CHANGES[language]
+    write_logs(modelled, {day: [line, "41 tests"] for day, line in enumerate([kept, *changes], 1)})
+    async with modelled.engine() as engine:
+        ((text, days),) = (await proposed(engine)).items()
+        assert text in changes and days == 2
+
+
 async def test_what_was_replaced_or_forgotten_is_not_proposed(modelled: World) -> None:
     write_logs(
         modelled,
