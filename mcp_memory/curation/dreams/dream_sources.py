@@ -55,7 +55,7 @@ class DreamSources:
         staged = [one for facts in known.values() if facts["status"] == "short-term" for one in _staged(facts)]
         self._likeness = Likeness({one.text for one in said}, self._vector)
         groups = Groups([*said, *staged, *self._forgotten()], self._likeness)
-        newer = [note for note in notes if note.kind in PROMOTABLE and note.date]
+        newer = [note for note in notes if note.kind in PROMOTABLE]
         said_now = list(groups.recurring())
         holding = [one for one in said_now if not self._is_contradicted(one, newer)]
         over = {one.text for number in groups.over for one in groups.groups[number]}
@@ -156,8 +156,7 @@ class DreamSources:
         return self._vectors.get(text)
 
     def _said_in_old_logs(self, folder: str) -> Iterator[Said]:
-        found = walk(Path(folder).expanduser())
-        names = [Path(within, name) for within, _, files in found for name in files]
+        names = [Path(within, name) for within, _, files in walk(Path(folder).expanduser()) for name in files]
         old_logs = [one for one in sorted(names) if logs.is_log_path(f"memory/{one.name}")]
         if not old_logs:
             raise InvalidInput(f"{folder} has no daily logs", hint="they are named like 2026-11-21.md")

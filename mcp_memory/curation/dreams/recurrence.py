@@ -82,7 +82,8 @@ class Recurrence(NamedTuple):
     def why(self) -> str:
         asked = counted(self.questions, "different question")
         what = f"recalled {self.recalled} × for {asked}" if self.recalled else "said"
-        on = f"on {counted(len(self.days), 'day')} from {self.days[0]} to {self.days[-1]}"
+        first, last = self.days[0], self.days[-1]
+        on = f"on {first}" if first == last else f"on {counted(len(self.days), 'day')} from {first} to {last}"
         return f"{what} {on}; score {self.score:.2f}"
 
     @property
@@ -93,21 +94,25 @@ class Recurrence(NamedTuple):
     @property
     def passes(self) -> bool:
         """Return whether it may be proposed. A note must serve; what is in logs was judged before."""
-        serves = self.recalled >= MIN_RECALLED and self.questions >= MIN_QUESTIONS
-        return not self.note or (serves and len(self.days) >= MIN_DAYS)
+        serves = self.recalled >= MIN_RECALLED and self.questions >= MIN_QUESTIONS and len(self.days) >= MIN_DAYS
+        return not self.note or serves
 
 
 def find_lines(
     text: str, private: Collection[str], forgotten: Collection[str], model: SentenceModel | None
 ) -> Iterator[LogLine]:
     """Yield the lines of a log's entries, or of a whole text, without `private` entries. `forgotten` entries ask to
-    forget what they say."""
+    forget what they say. A word alone, such as a heading, says nothing."""
     entries = logs.entries(text)
     parts = [(text[one.start : one.end], one.hash) for one in entries if one.hash not in private]
     for part, entry in parts if entries else [(text, "")]:
         heading, _, body = part.partition("\n")
         title = logs.title_and_labels([heading.removeprefix("## ")])[0] if entry else heading
-        lines = [line for line in lines_in(f"{title}\n\n{body}") if len(line) <= MOST_CHARS and line[-1] != "?"]
+        lines = [
+            line
+            for line in lines_in(f"{title}\n\n{body}")
+            if len(content_words(line)) > 1 and len(line) <= MOST_CHARS and line[-1] != "?"
+        ]
         for one in judge(lines, model):
             yield one._replace(forgets=True) if entry in forgotten else one
 
@@ -163,9 +168,8 @@ class Groups:
             if number in self.over or (len(days) < MIN_DAYS and best_of(group).kept < LIKELY):
                 continue
             kinds = Counter(one.kind for one in group if one.kind in SECTIONS).most_common(1)
-            sources = dict.fromkeys(one.source for one in group)
             kind = kinds[0][0] if kinds else "fact"
-            yield Recurrence(best_of(group).text, kind, tuple(days), tuple(sources))
+            yield Recurrence(best_of(group).text, kind, tuple(days), tuple(dict.fromkeys(one.source for one in group)))
 
 
 def best_of(group: Sequence[Said]) -> Said:

@@ -213,6 +213,20 @@ async def test_a_change_ends_what_it_replaces_and_counts_only_its_own_days(model
         assert text in changes and days == 2
 
 
+async def test_only_the_days_on_which_it_was_said_count(modelled: World) -> None:
+    said = {
+        1: "User prefers dark mode in the editor.",
+        3: "User prefers tabs over spaces.",
+        5: "dark mode, as he asked",
+    }
+    for day, line in said.items():
+        modelled.write(f"memory/2026-11-{day:02}.md", f"# Log\n\n## 09:10 Editor\n\n{line}\n")
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == {said[1]: 2, said[3]: 1}
+    page = modelled.read("DREAMS.md").decode()
+    assert "said on 2 days from 2026-11-01 to 2026-11-05;" in page and "said on 2026-11-03;" in page
+
+
 async def test_what_was_replaced_or_forgotten_is_not_proposed(modelled: World) -> None:
     write_logs(
         modelled,
