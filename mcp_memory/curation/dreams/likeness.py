@@ -22,7 +22,7 @@ nearest of many lines is nearer. Chosen on ten weeks of logs and on 300 unrelate
 
 NEAR, OTHER = 0.35, 0.2
 """The likeness from which two wishes are compared by the words that only one of them has, and the closeness of those
-words from which they say the same. Chosen on 60 wishes in four languages, of which 36 pairs are paraphrases."""
+words from which they say the same. Chosen on 84 wishes in four languages, with 53 pairs of paraphrases."""
 
 
 class Likeness:
