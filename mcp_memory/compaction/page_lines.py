@@ -53,10 +53,11 @@ def overtaken_among(notes: Sequence[NoteText]) -> set[int]:
 
 def _statement_in(kind: str, text: str) -> str:
     """Return the sentences of a note that hold: all of a short note, else the first that rules or has a value, and
-    further rules. A lesson's last sentence draws the conclusion. History remains only if there is nothing else."""
+    further rules. A lesson's last sentence draws the conclusion. History remains only at the end, where it may turn
+    down a proposal."""
     found = [one.text for one in sentences(text)[:MOST_SENTENCES]]
     found = [one for one in found if not is_question(one) and len(one) <= LONGEST]
-    now = [one for one in found if not PAST.search(one)] or found
+    now = [one for one in found if one is found[-1] or not PAST.search(one)]
     if kind == "lesson":
         now = [one for one in now if not EVENT.search(one)] or now
     elif sum(map(len, now)) <= SHORT_CHARS:

@@ -3,7 +3,7 @@
 Looser than a contradiction: the notes share a topic, and a page that doesn't quote the older note still links to it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -34,18 +34,18 @@ _NO_CHANGE = frozenset({"no", "non", "nein"})
 
 class _Note(NamedTuple):
     """A note. `subject` are the words of its title besides values and words of change, `signs` the words of change in
-    its title. `past` are the sentences about what was, `now` the others, `values` what the title and `now` state."""
+    its title. `now` are its sentences, except those about what was; `values` is what the title and `now` state."""
 
     title: tuple[Token, ...]
     subject: frozenset[str]
     signs: frozenset[str]
-    past: list[ParsedSentence]
-    now: list[ParsedSentence]
+    said: Sequence[ParsedSentence]
+    now: Sequence[ParsedSentence]
     values: list[Token]
 
     @property
     def keys(self) -> frozenset[str]:
-        return self.subject | _keys_of([*self.past, *self.now])
+        return self.subject | _keys_of(self.said)
 
     @property
     def all_signs(self) -> frozenset[str]:
@@ -55,13 +55,12 @@ class _Note(NamedTuple):
 @lru_cache(2048)
 def _read(note: NoteText) -> _Note:
     title, found = tokens(note.title), parse_statement(note.text, "")
-    past = [one for one in found if one.is_event or PAST.search(one.text)]
-    now = [one for one in found if one not in past]
+    now = [one for one in found if not one.is_event and not PAST.search(one.text)]
     naming = [token for token in title if token.type not in _VALUES and not CHANGE_VERB.match(token.text)]
     subject = frozenset(token.key for token in naming if not words_of_change(token.text))
     stated = [*title, *(token for one in now for token in one.stated)]
     values = [token for token in stated if token.type in _VALUES and (token.type != "number" or token.noun)]
-    return _Note(title, subject, frozenset(words_of_change(note.title) - _NO_CHANGE), past, now, values)
+    return _Note(title, subject, frozenset(words_of_change(note.title) - _NO_CHANGE), found, now, values)
 
 
 def is_replaced(older: NoteText, newer: NoteText) -> bool:
@@ -70,7 +69,7 @@ def is_replaced(older: NoteText, newer: NoteText) -> bool:
     if find_contradiction(older, newer):
         return True
     old, new = _read(older), _read(newer)
-    for said in (*new.past, *new.now, *parse_statement(newer.title, "")):
+    for said in (*new.said, *parse_statement(newer.title, "")):
         if any(_is_gone(old, said.between(one.start, one.end), new, one) for one in said.rejections):
             return True
     return _has_other_value(old, new, newer.title)
@@ -84,15 +83,15 @@ def _is_gone(old: _Note, rejected: list[Token], new: _Note, by: Rejection) -> bo
         return False
     if old.subject and old.subject <= gone and len(common_keys(gone, old.keys)) == len(gone):
         return True
-    is_named = all(token.type in {"name", "identifier"} for token in rejected) and gone <= old.subject
+    are_names = all(token.type in {"name", "identifier"} for token in rejected)
+    is_named = gone <= old.subject and (are_names or 2 * len(gone) >= len(old.subject))
     known = {(value.type, value.key) for value in old.values}
     is_measured = all(token.type in _WITH_UNIT and (token.type, token.key) in known for token in rejected)
     is_value = is_measured or (values and common_keys(old.subject, new.subject))
-    told = [*old.past, *old.now]
-    most = max((len(common_keys(gone, one.keys | old.subject)) for one in told), default=0)
+    most = max((len(common_keys(gone, one.keys | old.subject)) for one in old.said), default=0)
     is_most = most > 1 and most >= MIN_COVERED * len(gone)
     is_repeated = any(
-        gone <= one.keys and len(common_keys(one.keys, new.keys)) >= MIN_COVERED * len(one.keys) for one in told
+        gone <= one.keys and len(common_keys(one.keys, new.keys)) >= MIN_COVERED * len(one.keys) for one in old.said
     )
     return by.is_change and bool(is_named or is_value or is_most or is_repeated)
 
@@ -102,7 +101,13 @@ def _has_other_value(old: _Note, new: _Note, title: str) -> bool:
     common = common_keys(old.subject, new.subject)
     stated = _keys_of([one for one in new.now if one.signs] or new.now) | {token.key for token in new.title}
     known = {value.key for value in old.values}
-    told = {token.key for one in new.past for token in one.tokens if token.type in MEASURED - {"number"}}
+    told = {
+        token.key
+        for one in new.said
+        if one not in new.now
+        for token in one.tokens
+        if token.type in MEASURED - {"number"}
+    }
     if (told - stated) & known and new.values and common_keys(old.keys - known, stated):
         return True  # `Wednesday was nonsense. Updates run on Fridays`
     if _is_limited(new, title, common):

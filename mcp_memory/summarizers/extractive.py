@@ -21,8 +21,9 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 NAME = "extractive"
 
-LEAST_LINES, MOST_LINES = 2, 12
-"""The fewest statements on a page, whatever the budget, and the most. The page links to the other notes."""
+LEAST_LINES, MOST_LINES = 2, 16
+"""The fewest statements on a page, whatever the budget, and the most, which are read at a glance. The page links to the
+other notes."""
 MOST_QUESTIONS = 5
 SETTLED, LEAST_SETTLED = 1 / 3, 2
 """The share and number of a question's telling words in a later source that settles the question."""

@@ -61,7 +61,7 @@ async def test_a_line_is_clear_without_its_note(toy_world: World) -> None:
         [
             ("decision", "telemetry is protobuf now", "nanopb frames over UDP port 9870; the CSV lines are gone."),
             ("preference", "PlatformIO, no Arduino IDE", "One platformio.ini per robot, as pinned versions differ."),
-            ("decision", "Cloud robots?", "We looked at them for a week. No."),
+            ("decision", "Cloud robots?", "We looked at them for a week. Too dear, we leave it."),
             ("lesson", "~~~ the elbow shook", "Put 2200 uF across the supply of the elbow."),
             ("fact", "Battery", "The battery lasts two hours."),
             ("note", "Spare parts", "Kasia brings the spare parts of the robots on Sunday."),
@@ -69,7 +69,7 @@ async def test_a_line_is_clear_without_its_note(toy_world: World) -> None:
     )
     assert lines_of(page) == [
         "Put 2200 uF across the supply of the elbow.",
-        "Cloud robots? We looked at them for a week. No.",
+        "Cloud robots? We looked at them for a week. Too dear, we leave it.",
         "PlatformIO, no Arduino IDE: One platformio.ini per robot, as pinned versions differ.",
         "Telemetry is protobuf now: nanopb frames over UDP port 9870; the CSV lines are gone.",
         "The battery lasts two hours.",

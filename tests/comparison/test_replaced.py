@@ -20,6 +20,7 @@ DECISION = "decision"
          ("Ship window moved", "The Friday rule is gone. Ships leave only on Monday.")),
         (("Rail pass?", "Buy the pass for two weeks."), ("No rail pass", "Single tickets are cheaper.")),
         (("Caller is GATK", "It runs over the cohort."), ("Now DeepVariant", "We drop GATK for this study.")),
+        (("3S lipo 5000 mAh", "It lives in the garage."), ("Going LiFePO4", "Swapped the lipo for LiFePO4 cells.")),
         (("Wann aktualisiert wird", "Updates laufen mittwochs in der Pause."),
          ("Neues Fenster", "Mittwoch war Unsinn. Updates laufen freitags ab 15 Uhr.")),
         (("Formate", "Es gibt Shapefile und CSV."), ("GeoPackage", "Es entfällt das Shapefile. Es gibt CSV.")),
