@@ -55,8 +55,9 @@ class NoteState(StrEnum):
     DELETED = "deleted"  # forgotten: known by id so that it can be restored, but has no chunks
 
 
-WRITTEN = frozenset(NoteState) - {NoteState.SUMMARY}
-"""The states of notes that people and agents wrote."""
+PAGES = frozenset({NoteState.SUMMARY})
+WRITTEN = frozenset(NoteState) - PAGES
+"""The states of pages, and of notes that people and agents wrote."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,10 +116,7 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
     own = next((topic for topic in above if topic.page_path == note.path), None)
     children = [*own.topics, *own.leaves] if own else []
     return {
-        "id": note.id,
-        "path": note.path,
-        "title": note.title,
-        "kind": note.kind,
+        **note_payload(note),
         "project": note.project,
         "shelf": note.state.value,
         "has_returned": note.has_returned,

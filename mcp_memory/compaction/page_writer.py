@@ -12,7 +12,7 @@ from mcp_memory.compaction.page_lines import overtaken_among, source_of
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import PAGES, Filters, NoteId, NotePath, NoteRecord
 from mcp_memory.runs.journal import WriteStep
 from mcp_memory.summarizers.base import StatementRank, Summarizer, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
@@ -96,7 +96,7 @@ class PageWriter:
         """Return what a topic's title needn't repeat: its project, the subject of most of the project's notes, and the
         title of the topic that contains its folder."""
         parent = NotePath(f"{folder.rpartition('/')[0]}/{PAGE}")
-        pages = self.index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=parent), 1)
+        pages = self.index.notes(Filters(states=PAGES, path_prefix=parent), 1)
         notes = self.index.notes(Filters(project=project), MOST) if project else []
         subjects = [subject_of(note.tags, project) for note in notes if note.project == project]
         titles = [page.title for page in pages if page.title != project]
@@ -169,7 +169,7 @@ class PageWriter:
     def _names_beside(self, topic: Topic) -> set[str]:
         """Return the folder names of the sibling topics, also as their pages' current titles would name them."""
         parent = topic.folder.rpartition("/")[0]
-        pages = self.index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=parent), MOST)
+        pages = self.index.notes(Filters(states=PAGES, path_prefix=parent), MOST)
         names: set[str] = set()
         for page in pages:
             folder = page.path.rpartition("/")[0]

@@ -16,7 +16,7 @@ from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.memory_index import memory_index, with_memory_index
 from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
-from mcp_memory.models import Filters, NoteId, NotePath, NoteState, etag_of
+from mcp_memory.models import PAGES, Filters, NoteId, NotePath, etag_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.inline_text import escaped, is_harmless
@@ -120,7 +120,7 @@ def _are_notes(paths: Collection[NotePath]) -> bool:
     return not all(f"{ENTITIES}/" in f"/{path}" or path.endswith(CONTENTS) for path in paths)
 
 
-_PAGES = Filters(states=frozenset({NoteState.SUMMARY}))
+_PAGES = Filters(states=PAGES)
 
 
 def _page(path: NotePath, subject: Subject) -> bytes:

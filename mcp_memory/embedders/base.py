@@ -88,3 +88,13 @@ class Embedder(Protocol):
     def close(self) -> None:
         """Free the model; idempotent."""
         ...
+
+
+class WithoutStates:
+    """An embedder whose model shows no states."""
+
+    def inner_states(self, texts: Sequence[str]) -> None:  # noqa: ARG002 - of the protocol
+        return None
+
+    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> None:  # noqa: ARG002 - of the protocol
+        return None

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_memory.embedders.base import EmbedderConfig, Progress, SentenceInContext
+from mcp_memory.embedders.base import EmbedderConfig, Progress, WithoutStates
 from mcp_memory.embedders.inputs import prepared, prompts_mark
 from mcp_memory.embedders.providers import Service, fill_in
 from mcp_memory.errors import EmbedderUnavailable
@@ -40,7 +40,7 @@ def open_endpoint(config: EmbedderConfig, cache: Path, progress: Progress) -> Op
     return OpenAIEmbedder(filled, limits, os.environ.get(filled.api_key_env, ""))
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(WithoutStates):
     """An `Embedder`; thread-safe, because an HTTP client is."""
 
     resident = False
@@ -73,12 +73,6 @@ class OpenAIEmbedder:
 
     def embed_query(self, text: str) -> Vectors:
         return self._request([_input(text, self._config.query_prompt)], is_awaited=True)[0]
-
-    def inner_states(self, texts: Sequence[str]) -> None:  # noqa: ARG002 - of the protocol
-        return None
-
-    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> None:  # noqa: ARG002 - of the protocol
-        return None
 
     def close(self) -> None:
         """End waiting calls and close the connections; idempotent."""

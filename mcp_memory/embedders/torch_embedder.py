@@ -7,13 +7,13 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mcp_memory.embedders.base import WithoutStates
 from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared, prompts_mark
 from mcp_memory.embedders.locate import ModelSource
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import telemetry
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import SentenceInContext
     from mcp_memory.models import Vectors
 
 MAX_TOKENS = 1024
@@ -26,7 +26,7 @@ DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 """Names under which `SentenceTransformer.encode_document` looks for a prompt, in order."""
 
 
-class TorchEmbedder:
+class TorchEmbedder(WithoutStates):
     """An `Embedder`; a lock makes it thread-safe, because tokenizers have state."""
 
     resident = True
@@ -57,12 +57,6 @@ class TorchEmbedder:
 
     def embed_query(self, text: str) -> Vectors:
         return self._encode("encode_query", [text], self._query_prompt)[0]
-
-    def inner_states(self, texts: Sequence[str]) -> None:  # noqa: ARG002 - of the protocol
-        return None
-
-    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> None:  # noqa: ARG002 - of the protocol
-        return None
 
     def close(self) -> None:
         with self._lock:

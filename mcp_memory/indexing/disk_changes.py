@@ -1,7 +1,7 @@
 """Record changes on disk that someone made in an editor, with a sync client or git. A sweep finds them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice
 
@@ -37,20 +37,7 @@ def record_disk_changes(
     index has nothing to compare with."""
     if not known:
         return
-    found = list(_changes(vault, index, known, now, read, gone, since))
-    if len(found) > MOST_A_SWEEP:
-        moves = list(islice((change for change in found if change.kind is ChangeKind.MOVED), MOST_MOVES))
-        others = [change for change in found if change not in moves]
-        found = [replace(others[0], path=NotePath(""), entry=None, before=None, after=None, count=len(others)), *moves]
-    for change in found:
-        vault.changes.record(change)
-
-
-def _changes(
-    vault: Vault, index: Index, known: Files, now: Files, read: Iterable[NotePath], gone: Sequence[NotePath],
-    since: float,
-) -> Iterator[NoteChange]:  # fmt: skip
-    at = vault.clock().timestamp()
+    at, found = vault.clock().timestamp(), list[NoteChange]()
     read = [path for path in read if path in now and (path not in known or known[path].etag != now[path].etag)]
     changed = [path for path in read if not vault.is_own_change(path, now[path].etag, since)]
     left = [note for path in gone if (note := index.note(path)) and not vault.is_own_change(path, None, since)]
@@ -62,11 +49,19 @@ def _changes(
             was, file, other = known.get(path), now[path], moved.get(path)
             kind = ChangeKind.MOVED if other else ChangeKind.EDITED if was else ChangeKind.STORED
             before = known[other].etag if other else was and was.etag
-            yield NoteChange(at, kind, path, note.id, None, before, file.etag, DISK, project=note.project, other=other)
+            found.append(
+                NoteChange(at, kind, path, note.id, None, before, file.etag, DISK, project=note.project, other=other)
+            )
     for note in left:
         if note.path not in moved.values():
             kind, before = ChangeKind.REMOVED, known[note.path].etag
-            yield NoteChange(at, kind, note.path, note.id, None, before, None, DISK, project=note.project)
+            found.append(NoteChange(at, kind, note.path, note.id, None, before, None, DISK, project=note.project))
+    if len(found) > MOST_A_SWEEP:
+        moves = list(islice((change for change in found if change.kind is ChangeKind.MOVED), MOST_MOVES))
+        others = [change for change in found if change not in moves]
+        found = [replace(others[0], path=NotePath(""), entry=None, before=None, after=None, count=len(others)), *moves]
+    for change in found:
+        vault.changes.record(change)
 
 
 def _same_bytes(

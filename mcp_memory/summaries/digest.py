@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from mcp_memory.comparison.comparison import say_the_same
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.models import PAGES, Filters, NotePath, NoteRecord
 from mcp_memory.recall.note_list import MOST_NOTES, date_of, newest_notes
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.text_hash import text_hash
@@ -80,7 +80,7 @@ class Digests:
         return sorted((one for one in [*found, *sessions] if one.created), key=lambda one: (date_of(one), one.id))
 
     def _pages(self, folder: str) -> list[NoteRecord]:
-        among = replace(self.wanted, states=frozenset({NoteState.SUMMARY}), path_prefix=folder)
+        among = replace(self.wanted, states=PAGES, path_prefix=folder)
         return self.index.notes(among, MOST_NOTES)
 
     def _day(self, note: NoteRecord | None) -> date:

@@ -222,9 +222,9 @@ class NoteImporter:
         incoming, taken = step.incoming, step.taken
         if taken.action not in WRITTEN:
             return taken
-        if incoming.id is None:
-            return self._restore(incoming, taken)
         try:
+            if incoming.id is None:
+                return self._restore(incoming, taken)
             try:
                 self.notes.write(taken.path, incoming.data, step.expected)
             except AlreadyExists:
@@ -254,15 +254,12 @@ class NoteImporter:
                 raise
             why = "this disk doesn't allow its name"
         renamed = replace(taken, path=_allowed_path(taken.path), why=why)
-        try:
-            self.notes.write(renamed.path, incoming.data, None)
-        except (AlreadyExists, PathRefused) as error:
-            return ImportResult(ImportAction.CONFLICT, taken.path, error.message)
+        self.notes.write(renamed.path, incoming.data, None)
         return renamed
 
     def _record(self, incoming: IncomingNote, path: NotePath) -> NoteRecord:
-        etag = etag_of(incoming.data)
-        return read_note(path, incoming.data, etag, "", self.notes.layout, self.notes.kinds).record
+        data = incoming.data
+        return read_note(path, data, etag_of(data), "", self.notes.layout, self.notes.kinds).record
 
 
 def _other_path(path: NotePath, note_id: NoteId) -> NotePath:

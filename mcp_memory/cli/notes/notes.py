@@ -166,7 +166,7 @@ def _print_hit(hit: Facts) -> None:
     score, place = f"{hit['score']:.2f}", hit["path"]
     place += "" if hit["is_whole"] else f":{hit['start_line']}-{hit['end_line']}"
     heading, snippet = hit["heading"] or hit["title"], hit["snippet"].strip()
-    status = None if hit["status"] == "active" else hit["status"]
+    status = hit["status"].replace("active", "")
     status = f"{status} by {short_id(hit['superseded_by'])}" if "superseded_by" in hit else status
     status = hit.get("outdated", status)
     is_told = content_words(heading) <= content_words(f"{snippet} {hit['path']}")

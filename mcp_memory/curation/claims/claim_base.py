@@ -17,7 +17,7 @@ from mcp_memory.curation.claims.outdated import replaced_value, without_value
 from mcp_memory.curation.claims.statements import statements, without_doubts
 from mcp_memory.curation.claims.subjects import Name, find_mentions, find_names
 from mcp_memory.index.base import Index
-from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
+from mcp_memory.models import PAGES, Conflict, Filters, NoteId, NotePath, NoteRecord, Passage
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
@@ -225,7 +225,7 @@ def list_problems(vault: Vault, index: Index, base: ClaimBase) -> list[ClaimProb
             why = f"{one.conflict.why}; a newer note says: {one.replaced_by.text}"
             remedy, notes = f"mcp-memory review --keep {shortened(newer) or newer}", (one.latest.note.id, newer)
             found.append(ClaimProblem("conflict", one.text, one.latest.note.path, why, remedy, notes))
-    for page in index.notes(Filters(states=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES):
+    for page in index.notes(Filters(states=PAGES), limit=MOST_PAGES):
         is_theirs = page.path.startswith(f"{vault.layout.in_home(ENTITIES)}/")
         if is_theirs and quotes_forgotten(vault.read(page.path).text, vault, index):
             remedy = "mcp-memory topics organize"

@@ -139,9 +139,9 @@ def unless_odd(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> NoteFile
     """Return the note, set aside if it is searched only on request. `read` reads a file beside it. In a log and in
     `MEMORY.md` each entry is independent, so a merge conflict there is only a problem."""
     record = file.record
-    oddity = _oddity_of(file) if record.state is NoteState.ACTIVE else None
-    if oddity is None and record.state is NoteState.ACTIVE and _is_version_of_another(file, read):
-        oddity = Oddity.COPY
+    if record.state is not NoteState.ACTIVE:
+        return file
+    oddity = _oddity_of(file) or (Oddity.COPY if _is_version_of_another(file, read) else None)
     if oddity is None:
         return file
     if oddity is Oddity.MERGE and (record.is_log or is_memory(record.path)):

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
-from mcp_memory.errors import AlreadyExists, InvalidInput, Refused
+from mcp_memory.errors import AlreadyExists, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.markdown.frontmatter import Value
@@ -12,8 +12,6 @@ from mcp_memory.text.markdown.logs import LogEntry, is_log_path
 from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.note_file import ARCHIVE, NoteFile, editable_text
 from mcp_memory.vault.note_store import NoteStore
-
-MOST_OF_A_NAME = 100
 
 
 def log_of_copy(path: NotePath) -> NotePath | None:
@@ -45,23 +43,23 @@ class LogCopies:
         def merged(file: NoteFile | None, before: str) -> str:
             after = merge_logs(before, text) if file else None
             if after is None:
-                raise Refused(f"{copy} has more than entries, or its log is gone", hint="compare the files")
+                raise Refused(f"{copy} has more than entries, or its log is gone")
             return after
 
         return self.notes.change(path, merged)
 
     def _archive(self, copy: NotePath) -> NoteFile:
         place = self.notes.layout.in_home(f"{ARCHIVE}/{copy.removesuffix('.md')}")
-        for number in range(1, MOST_OF_A_NAME):
+        for number in range(1, 100):
             tail = f"-{number}" if number > 1 else ""
             with suppress(AlreadyExists):
                 return self.notes.move(copy, NotePath(f"{place}{tail}.md"))
-        raise AlreadyExists(f"every name for {copy} in {ARCHIVE}/ is taken", hint="move the file away by hand")
+        raise AlreadyExists(f"every name for {copy} in {ARCHIVE}/ is taken")
 
 
 def merge_logs(text: str, other: str) -> str | None:
     """Return `text` with the entries and marks that only `other` has, each entry at its time; None if `other` has more
-    that would be lost, such as a note above its entries."""
+    that would be lost, such as a note above its entries. Raises InvalidInput for a head that can't be changed."""
     document = frontmatter.parse(other)
     others = logs.entries(other, document.body_start)
     above = other[document.body_start : others[0].start if others else len(other)]
@@ -100,7 +98,4 @@ def _with_marks(text: str, other: frontmatter.Document) -> str | None:
             changes[key] = value
         elif known != value:
             return None
-    try:
-        return frontmatter.patch(text, changes)
-    except InvalidInput:
-        return None
+    return frontmatter.patch(text, changes)
