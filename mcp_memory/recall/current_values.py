@@ -17,7 +17,7 @@ from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.vault.draft import past
-from mcp_memory.vault.succession.entry_marks import admits
+from mcp_memory.vault.succession.entry_marks import admits, note_of
 
 LOOK_S = 2.0
 FEWEST_MORE = 5
@@ -93,8 +93,9 @@ class CurrentValues:
         return "; ".join(filter(None, (remark(note_id) for remark in remarks)))
 
     def _with_remark(self, passage: Passage) -> Passage:
-        remark = self.remark_on(passage.shown_id)
-        return replace(passage, remark="; ".join(filter(None, (passage.remark, remark)))) if remark else passage
+        status = note_of(passage).status(self.clock())
+        remarks = ("" if status == "active" else status, passage.remark, self.remark_on(passage.shown_id))
+        return replace(passage, remark="; ".join(filter(None, remarks)))
 
     def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)

@@ -44,6 +44,25 @@ async def test_a_note_verbatim_with_its_lines_as_in_the_file(world: World) -> No
             await engine.recall(ids=["path:a.md"], lines="1")
 
 
+async def test_a_question_marks_what_no_longer_holds(world: World) -> None:
+    world.with_home("").write("kiln.md", "The kiln fires at 1,020 degrees.\n")
+    world.write("kiln (conflicted copy 2026-11-21).md", "The kiln fires at 1,030 degrees.\n")
+    world.write("_inbox/kiln.md", "The kiln fires at 1,040 degrees.\n")
+    async with world.engine() as engine:
+        old = await engine.append("The kiln fires at 1,000 degrees.", kind="fact")
+        await engine.append("The kiln fires at 1,010 degrees.", kind="fact", supersedes=old.id)
+        gone = await engine.append("The kiln fired at 900 degrees.", kind="fact")
+        await engine.perform("forget", {"target": gone.id, "archive": True})
+        every = {"include_archived": True, "include_inbox": True}
+        answer = await engine.recall("How hot is the kiln, in degrees?", **every)
+    heads = {degrees: head for head, degrees in re.findall(r"^(.*): The kiln \w+ at ([\d,]+) degrees", answer, re.M)}
+    marks = {"1,000": "superseded", "900": "archived", "1,030": "set aside", "1,040": "candidate"}
+    assert {degrees: head.rpartition(" (")[2] for degrees, head in heads.items() if head.endswith(")")} == {
+        degrees: f"{mark})" for degrees, mark in marks.items()
+    }
+    assert {"1,010", "1,020"} <= heads.keys()
+
+
 async def test_windows_line_ends_and_a_byte_order_mark_are_no_noise(world: World) -> None:
     world.write("a.md", "\ufefffirst\r\nsecond\r\n")
     async with world.engine() as engine:
