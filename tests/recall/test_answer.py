@@ -40,6 +40,8 @@ async def test_a_note_verbatim_with_its_lines_as_in_the_file(world: World) -> No
             if bad:
                 with pytest.raises(InvalidInput, match="lines"):
                     await engine.recall(path="a.md", lines=bad)
+        for place in ("7", "7-8", "7-"):
+            assert await engine.recall(path=f"a.md:{place}") == await engine.recall(path="a.md", lines=place)
         with pytest.raises(InvalidInput, match="`lines` needs `path`"):
             await engine.recall(ids=["path:a.md"], lines="1")
 

@@ -1,5 +1,6 @@
 """Answers recall requests."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,9 @@ from mcp_memory.vault.config import TRANSCRIPTS
 
 MOST_NOTES = 100
 """The most notes of one recall by ids."""
+
+_PLACE = re.compile(r"(?i)(.+\.md):([0-9]+(?:-[0-9]*)?)")
+"""A path with lines, as answers name places. No note's name ends so."""
 
 LEAST_TOKENS, MOST_TOKENS = 100, 200_000
 
@@ -46,6 +50,8 @@ async def recall(core: Core, request: RecallRequest) -> RecalledText:
     Raises InvalidInput, NotFound, IndexUnavailable."""
     core.indexing.watcher.touch()
     core.search.model.preload()
+    if place := _PLACE.fullmatch(request.path or ""):
+        request = replace(request, path=place[1], lines=request.lines or place[2])
     plan = _plan(core.config.recall, request)
     recalled = await _recalled(core, request, plan)
     if request.explain:
@@ -156,7 +162,7 @@ def _plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
         raise InvalidInput(f"budget_tokens is {budget}", hint="pass 100 to 200000; 2000 is a good start")
     if request.lines and (ids or not path):
         raise InvalidInput("`lines` needs `path`, and no `ids`", hint="pass the path of one note")
-    if targets := list(dict.fromkeys([*(ids or ()), *([path] if path else ())])):
+    if targets := list(dict.fromkeys(filter(None, [*(ids or ()), path]))):
         if query or phase or request.kinds or request.until or request.agent:
             raise InvalidInput(
                 "`ids` and `path` can't be combined with query, phase, kinds, agent or until", hint="call twice"
