@@ -112,7 +112,8 @@ def require_agents_place(path: str, layout: Layout) -> None:
     """Raise Refused or PathRefused if agents may not put a note at this path."""
     inner = layout.below_home(validate_new(path))
     if inner is None:
-        raise Refused(f"{path} is outside the managed folder", hint=f"start with {layout.home or 'notes'}/")
+        hint = f"start with {layout.home or 'notes'}/; elsewhere, a person writes: mcp-memory edit --new PATH"
+        raise Refused(f"{path} is outside the managed folder", hint=hint)
     # Folded: some file systems ignore case and Unicode form.
     folded = plain_name(inner)
     top, _, below = folded.partition("/")

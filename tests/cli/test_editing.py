@@ -107,6 +107,9 @@ def test_your_own_folders_are_written_only_after_a_yes(served: Place):
     assert own.read_text().strip() == "The roof is tin."
     taken = served.run("edit", "--new", "Projects/house.md", "--yes", stdin=b"The roof is gold.")
     assert taken.code == 1
+    unasked = served.run("edit", "--new", "Projects/house.md", stdin=b"The roof is gold.")
+    assert "Projects/house.md exists" in unasked.err
+    assert "Write it?" not in unasked.out + unasked.err
     assert "Traceback" not in taken.err
     served.run("undo", "--yes").ok()
     assert own.read_text() == "The roof is slate."

@@ -379,8 +379,9 @@ async def test_outside_home_nothing_is_written(tmp_path) -> None:
     world.write("mine.md", "personal")
     async with world.engine() as engine:
         for path in ("notes/x.md", "mine2.md", "Agent.md"):
-            with pytest.raises(Refused, match="outside the managed folder"):
+            with pytest.raises(Refused, match="outside the managed folder") as refused:
                 await engine.append("words", path=path)
+            assert "elsewhere, a person writes: mcp-memory edit --new PATH" in str(refused.value.hint)
         assert (await engine.append("words", path="Agent/x.md")).path == "Agent/x.md"
 
 

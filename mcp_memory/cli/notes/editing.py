@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from typing import Any
@@ -12,7 +13,7 @@ import click
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
 from mcp_memory.cli.console import Facts, Heading, confirm, facts, fit, print_status, short_id
 from mcp_memory.cli.notes.note_choice import NOT_FORGOTTEN, note_words, with_note
-from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
+from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, PreconditionFailed
 
 
 @click.command()
@@ -86,7 +87,11 @@ def edit(cli: CommandContext, note: str, create: bool, expected: str | None, yes
     if not is_piped and not (sys.stdin.isatty() or os.environ.get("VISUAL") or os.environ.get("EDITOR")):
         raise InvalidInput("no text", hint="pipe it in, or set VISUAL to your editor")
     before: Facts = {"path": note, "text": "", "etag": None}
-    if not create:
+    if create:
+        with suppress(NotFound):
+            if cli.ask("update", target=note)["path"] == note:  # a note that was there may be elsewhere now
+                raise AlreadyExists(f"{note} exists", hint="without --new, edit changes it")
+    else:
         note, before = with_note(cli, note, lambda target: (target, cli.ask("update", target=target)))
     if not yes and (create or (is_piped and before["owner"] == "personal")):
         print_status(f"{before['path']} {'will be a new file' if create else 'is your own file'}")
