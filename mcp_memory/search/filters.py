@@ -182,13 +182,13 @@ RETIRED = frozenset({NoteState.ARCHIVED, NoteState.ASIDE})
 """The states that `include_archived` adds."""
 
 
-_UNSEEN = frozenset({NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT})
-"""The states that a search outside of `@transcripts` never includes."""
+_STORED = Filters(states=frozenset(NoteState) - {NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT})
+"""All notes that a search outside of `@transcripts` may include."""
 
 
 def is_empty(index: Index) -> bool:
     """Return whether nothing is stored, except notes that no search includes."""
-    return not index.notes(Filters(states=frozenset(NoteState) - _UNSEEN), limit=1)
+    return not index.notes(_STORED, limit=1)
 
 
 def explain_no_hits(index: Index, filters: Filters, has_nothing: bool) -> str | None:
@@ -198,6 +198,8 @@ def explain_no_hits(index: Index, filters: Filters, has_nothing: bool) -> str | 
     """
     if has_nothing or is_empty(index):
         return "nothing is stored yet" if has_nothing else None
+    if filters.authors and filters.authors.isdisjoint(sources := _sources(index)):
+        return f"no note is by that agent; agents with notes: {', '.join(sorted(sources - PERSONS_SOURCES)) or 'none'}"
     if index.notes(filters, limit=1):
         return "no passage has any of these words"
     narrow = [name for name, relaxed in _relaxed(filters) if index.notes(relaxed, limit=1)]
@@ -206,6 +208,13 @@ def explain_no_hits(index: Index, filters: Filters, has_nothing: bool) -> str | 
     if index.notes(Filters(states=filters.states, now=filters.now), limit=1):
         return "no note passes these filters together"
     return "only archived, expired or set aside notes are there; include_archived=true looks at them"
+
+
+def _sources(index: Index) -> set[str]:
+    """Return the sources of notes and of entries in logs."""
+    notes = index.notes(_STORED, limit=MAX_LIMIT)
+    entries = (note_of(passage) for note in notes if note.is_log for passage in index.passages(note.path))
+    return {note.source or PERSON for note in [*notes, *entries]}
 
 
 def without_filters(filters: Filters) -> Filters:

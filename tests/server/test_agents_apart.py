@@ -49,6 +49,13 @@ def test_a_question_is_answered_by_its_authors(
             assert _writers(entries) == expected - {"ada"}
 
 
+def test_an_agent_without_notes_is_named_as_such(kept: tuple[Running, set[str]]) -> None:
+    with Wire(kept[0], client="alice") as alice:
+        for tool in ("memory_search", "memory_recall"):
+            answer = alice.text(tool, {"query": QUESTION, "agent": "nobody"})
+            assert "no note is by that agent; agents with notes: alice, bob" in answer
+
+
 def test_hooks_and_the_start_keep_agents_apart(kept: tuple[Running, set[str]]) -> None:
     running, apart = kept
     told = _writers(Session(running.place, "1", "alice").prompt(QUESTION))
