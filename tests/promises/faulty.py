@@ -24,7 +24,7 @@ from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
 from mcp_memory.compaction.topic_edits import VERBS, EditTopicRequest, TopicEditor
 from mcp_memory.compaction.topic_index import MapEntry, render_map
 from mcp_memory.core.core import Core, EngineConfig
-from mcp_memory.curation.dreams.dream_files import STORE, DreamFiles
+from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.errors import McpMemoryError
@@ -60,6 +60,7 @@ from tests.faults.driver import ACTIONS, shim
 from tests.support.world import NOON, draft, vault_in
 
 MAPPED = f"topics/{MAP}"
+PROPOSALS = "memory/.dreams"
 OLD, LOG = "notes/fact/tea-at-four.md", f"memory/{NOON.date()}.md"
 GREEN_TEA = sections.entries("Green tea")[0].hash
 MEMORIES = "# Memory\n\n## Tea\n\n- Green tea\n- Milk first\n"
@@ -327,8 +328,8 @@ def ticked(vault: Vault) -> None:
     for name, text in (("0123abcd", TICKED), ("89abcdef", OPEN)):
         facts = {"id": name, "text": text, "kind": "decision", "status": "proposed", "score": 0.7}
         facts |= {"days": ["2026-11-20"], "sources": ["memory/2026-11-20.md"]}
-        (root / STORE).mkdir(parents=True, exist_ok=True)
-        (root / STORE / f"{name}.json").write_text(json.dumps(facts))
+        (root / PROPOSALS).mkdir(parents=True, exist_ok=True)
+        (root / PROPOSALS / f"{name}.json").write_text(json.dumps(facts))
 
 
 def judge_dream(vault: Vault, answered: bool) -> list[str]:
@@ -342,7 +343,7 @@ def judge_dream(vault: Vault, answered: bool) -> list[str]:
         faults.append(f"MEMORY.md has what was ticked {memory.count(TICKED)} times, or another line is not as it was")
     if TICKED in page or f"- [ ] {OPEN} ^dream-89abcdef\n" not in page or "\nMine.\n" not in page:
         faults.append("DREAMS.md is not what it should be")
-    status = json.loads((root / STORE / "0123abcd.json").read_text())["status"]
+    status = json.loads((root / PROPOSALS / "0123abcd.json").read_text())["status"]
     return faults + ([] if status == "promoted" else [f"the proposal is still {status}"])
 
 
