@@ -51,7 +51,7 @@ async def test_a_topic_as_a_whole_gets_its_page_and_of_its_notes_what_the_page_l
         assert answer.split("\n")[1].startswith("topic of 4 notes") and f" {page}:" in answer.split("\n")[1]
         assert page in str((await engine.ask("search", query=SUBJECT)).get("note"))
         assert page not in str((await engine.ask("search", query="Which tea needs 61 degrees?")).get("note"))
-        assert page in paths and len({path for path in paths if path.startswith(page.rpartition("/")[0])}) == 3
+        assert page in paths and len({path for path in paths if path.startswith(page.rpartition("/")[0])}) == 4
         assert "topic of 4 notes" in answer and "## Children" not in answer
         assert all(answer.count(f"of {60 + n} degrees") == 1 for n in range(4))
         for first, text in re.findall(rf"^.* {page}:(\d+)[^>]*\n>(Green tea[^\n]*)$", answer, re.MULTILINE):
