@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mcp_memory.comparison.likeness import Likeness, Vector
 from mcp_memory.core.core import Core
 from mcp_memory.curation.dreams.dream_files import Facts
-from mcp_memory.curation.dreams.likeness import Likeness, Vector
 from mcp_memory.curation.dreams.log_lines import LIKELY
 from mcp_memory.curation.dreams.recurrence import MIN_DAYS, MOST_CHARS, Groups, Recurrence, Said, find_lines
 from mcp_memory.errors import InvalidInput, McpMemoryError

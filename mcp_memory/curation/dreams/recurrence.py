@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from mcp_memory.curation.dreams.likeness import Likeness
+from mcp_memory.comparison.likeness import Likeness
 from mcp_memory.curation.dreams.log_lines import LIKELY, LogLine, judge, lines_in
 from mcp_memory.runtime.health import give_way
 from mcp_memory.statements.classifier import SentenceModel
