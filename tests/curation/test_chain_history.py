@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcp_memory.curation.config import DecayConfig
@@ -55,7 +57,7 @@ async def test_the_values_of_a_year_ago_are_one_page_in_searches_and_all_come_ba
 
 
 async def test_the_page_grows_with_the_chain_and_an_edited_page_and_its_chain_stay(world: World) -> None:
-    settings = {"decay": DecayConfig(archive_kinds=("fact",)), "jobs": JobsConfig(enabled=False)}
+    settings: dict[str, Any] = {"decay": DecayConfig(archive_kinds=("fact",)), "jobs": JobsConfig(enabled=False)}
     async with world.engine(**settings) as engine:
         await moved_port(engine, world, days=100)
         for values in (2, 3, 4):
