@@ -162,7 +162,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         created=created,
         updated=updated,
         expires_at=expires,
-        always_load=bool(folder) and meta.get("always_load", folder.startswith(f"{ALWAYS_LOAD}/")) is True,
+        always_load=folder.startswith(f"{ALWAYS_LOAD}/") or (bool(folder) and meta.get("always_load") is True),
         content_hash=content_hash(document.body),
         is_log=day is not None,
         problem=problem,
@@ -280,9 +280,8 @@ def _state(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
     is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
     if is_shared or DREAMS in {path, inner} or is_page(inner) or is_generated(inner, meta.get("node_kind")):
         return NoteState.SUMMARY
-    is_in_archive = inner.startswith(f"{ARCHIVE}/")
-    if status in (Status.SUPERSEDED, Status.ARCHIVED) or is_in_archive:
-        return NoteState.REPLACED if status == Status.SUPERSEDED and is_in_archive else NoteState.ARCHIVED
+    if status in (Status.SUPERSEDED, Status.ARCHIVED) or inner.startswith(f"{ARCHIVE}/"):
+        return NoteState.ARCHIVED
     return NoteState.INBOX if inner.startswith(f"{INBOX}/") else NoteState.ACTIVE
 
 

@@ -41,7 +41,7 @@ class DreamOperations:
     async def run(self, _: JobTurn) -> JobReport | None:
         """Dream as a background job."""
         done = await self._dreamer.run()
-        figures = {name: len(getattr(done, name)) for name in ("proposed", "promoted", "moved", "done", "refused")}
+        figures = {name: len(getattr(done, name)) for name in ("proposed", "promoted", "moved", "refused")}
         changed = [self._dreamer.files.page] if done.proposed else []
         if done.promoted or done.moved:
             changed.append(self._dreamer.files.memory)
