@@ -75,7 +75,7 @@ def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
         "notes": topic.notes,
         "earliest": _day(earliest),
         "latest": _day(latest),
-        "stale": topic.stale or topic.outdated,
+        "stale": topic.outdated,
         "edited": topic.state.edited,
         "ours": topic.ours,
         "foreign": not topic.ours and topic.page is not None and not topic.is_yours,

@@ -17,8 +17,9 @@ from mcp_memory.runs.job_runner import JOB_S, JobRunner, Pace, RunProgress, RunR
 from mcp_memory.runs.journal import JobEntry
 from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import FRESH, with_stale_flag
+from mcp_memory.topics.page import FRESH
 from mcp_memory.topics.plan import PlanJob
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.note_file import NoteFile
@@ -164,7 +165,7 @@ class StaleFlags:
             try:
                 file = self._vault.read(page.path)
                 if file.record.etag == page.etag:
-                    data = with_stale_flag(file.text, stale=topic.outdated).encode()
+                    data = frontmatter.patch(file.text, {"stale": topic.outdated}).encode()
                     yield self._vault.filing.write_page(page.path, data, page.etag)
             except (NotFound, PreconditionFailed):
                 continue  # it changed meanwhile; the next sweep checks it again

@@ -117,7 +117,7 @@ class TopicEditor:
         parent, _, old = topic.folder.rpartition("/")
         beside = self.builder.moves.names_in(parent)
         number = _NUMBER.match(old)
-        name = f"{number[0] if number else f'{next_number(beside):02}-'}{_slug(title)}"
+        name = f"{number[0] if number else f'{next_number(beside):02}-'}{slug(title)[:40].strip('-')}"
         target = f"{parent}/{free_name(name, {fold(one) for one in beside} - {fold(old)})}"
         moves = [] if target == topic.folder else self.builder.moves.move_topic(topic, target)
         step = _retitle(page, NotePath(f"{target}/{PAGE}"), title)
@@ -222,7 +222,3 @@ def _title_of(folder: str) -> str:
 
 def _bare(folder: str) -> str:
     return slug(_NUMBER.sub("", folder))
-
-
-def _slug(title: str) -> str:
-    return slug(title)[:40].strip("-")

@@ -19,6 +19,7 @@ from mcp_memory.text.markdown.link_targets import unlinked
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
+from mcp_memory.topics.cluster import unit
 from mcp_memory.topics.page import (
     MAP,
     link,
@@ -226,9 +227,7 @@ def _with_new_lists(
 
 def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:
     """Return the normalized mean vector of its notes."""
-    total = index.mean_vectors([note.path for below in topic.walk() for note in below.leaves]).sum(axis=0)
-    length = float(np.linalg.norm(total))
-    return total / length if length else total
+    return unit(index.mean_vectors([note.path for below in topic.walk() for note in below.leaves]).sum(axis=0))
 
 
 def _is_valid(page: NotePath, section: str, titles: dict[NotePath, str]) -> bool:

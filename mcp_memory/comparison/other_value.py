@@ -44,7 +44,7 @@ LEAST_COMMON = 2
 """The least number of words that two sentences with different subjects have in common."""
 _SIGN_NEEDED = frozenset({"log", "task", "lesson", "commitment"})
 """Kinds of notes whose statements may differ without a contradiction, unless a word signals a change."""
-_TELLING_CHARS = 3
+TELLING_CHARS = 3
 """The minimum length of a value that is clear without its subject: port 8087, but not 5."""
 _EACH_ITS_OWN = frozenset({"fix", "idea"})
 """Kinds whose notes each have their own values."""
@@ -128,7 +128,7 @@ class _Pair:
             is_clear = shared or (self._brief and re.search(r"\b(?:from|von|vom|de)\b", new.text))
             if not is_whole and not (values and is_clear):
                 return None
-            if not new.lead and all(len(value.key) < _TELLING_CHARS for value in values):
+            if not new.lead and all(len(value.key) < TELLING_CHARS for value in values):
                 return None  # `it` may refer to anything
         else:
             rest = new.rest_of_clause(rejection.end)

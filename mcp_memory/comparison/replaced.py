@@ -7,13 +7,17 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from mcp_memory.comparison.other_value import MIN_COVERED, NoteText, find_contradiction
+from mcp_memory.comparison.other_value import MIN_COVERED, TELLING_CHARS, NoteText, find_contradiction
 from mcp_memory.comparison.sentence import ParsedSentence, parse_statement
 from mcp_memory.comparison.values import (
+    ADDED,
+    AMENDED,
     CHANGE_VERB,
     MEASURED,
     PAST,
     SCOPE,
+    SETS,
+    TENTATIVE,
     WEAK,
     Rejection,
     Token,
@@ -24,43 +28,57 @@ from mcp_memory.comparison.values import (
 
 _OF_ONE_EVENT = frozenset({"lesson", "fix", "idea", "log", "commitment"})
 """Kinds of notes that neither replace a rule nor are replaced by one."""
-_VALUES = MEASURED | {"date", "month"}
-MOST_LONGER = 3
-"""How many times as many words as the older title a title about the same subject has."""
+_VALUES = MEASURED | {"date"}
 _WITH_UNIT = MEASURED - {"number", "ordinal", "version"}
-_NO_CHANGE = frozenset({"no", "non", "nein"})
-"""Words that correct an answer, but not a note: `No hostnames in the first line`."""
+_MOST_WORDS = 16
+"""The most words of a brief note: of such a note, one common word identifies the subject."""
+_MANY = 3
+"""The number of common words from which a sign of change is enough."""
+_NO_CHANGE = frozenset({"no", "non", "nein", "switch", "switching", "changing"})
+"""Words that correct an answer or name an action, but change no note: `No hostnames in the first line`."""
 
 
 class _Note(NamedTuple):
-    """A note. `subject` are the words of its title besides values and words of change, `signs` the words of change in
-    its title. `now` are its sentences, except those about what was; `values` is what the title and `now` state."""
+    """A note. `sentences` include the title, `said` doesn't. `subject` are the words of the title besides values and
+    words of change, `words` all words. `signs` are the words of change, except in `told`, the sentences about what was;
+    `amends` are the words that say that a rule isn't as before."""
 
-    title: tuple[Token, ...]
-    subject: frozenset[str]
-    signs: frozenset[str]
+    sentences: Sequence[ParsedSentence]
     said: Sequence[ParsedSentence]
-    now: Sequence[ParsedSentence]
-    values: list[Token]
-
-    @property
-    def keys(self) -> frozenset[str]:
-        return self.subject | _keys_of(self.said)
-
-    @property
-    def all_signs(self) -> frozenset[str]:
-        return self.signs.union(*(one.signs for one in self.now)) - _NO_CHANGE
+    subject: frozenset[str]
+    words: frozenset[str]
+    told: frozenset[str]
+    signs: frozenset[str]
+    amends: frozenset[str]
+    values: Sequence[Token]
+    keys: frozenset[str]
+    is_brief: bool
 
 
 @lru_cache(2048)
 def _read(note: NoteText) -> _Note:
-    title, found = tokens(note.title), parse_statement(note.text, "")
-    now = [one for one in found if not one.is_event and not PAST.search(one.text)]
-    naming = [token for token in title if token.type not in _VALUES and not CHANGE_VERB.match(token.text)]
-    subject = frozenset(token.key for token in naming if not words_of_change(token.text))
-    stated = [*title, *(token for one in now for token in one.stated)]
-    values = [token for token in stated if token.type in _VALUES and (token.type != "number" or token.noun)]
-    return _Note(title, subject, frozenset(words_of_change(note.title) - _NO_CHANGE), found, now, values)
+    title, said = parse_statement(note.title, ""), parse_statement(note.text, "")
+    sentences = [*title, *said]
+    found = [token for one in sentences for token in one.tokens]
+    words = frozenset(token.key for token in found if token.type in {"word", "name", "identifier"})
+    naming = [token for token in tokens(note.title) if token.type not in _VALUES and not CHANGE_VERB.match(token.text)]
+    told = [one for one in sentences if PAST.search(one.text)]
+    titled = words_of_change(note.title) - _NO_CHANGE
+    signs = titled.union(*(one.signs for one in said if one not in told and not one.is_event)) - _NO_CHANGE
+    whole = f"{note.title}\n{note.text}"
+    amends = {match[0].lower() for pattern in (AMENDED, SETS) for match in pattern.finditer(whole)}
+    return _Note(
+        sentences,
+        said,
+        frozenset(token.key for token in naming if not words_of_change(token.text)),
+        words,
+        _keys_of(told),
+        frozenset(signs),
+        frozenset(amends | (titled - WEAK)),
+        [token for token in found if token.type in _VALUES],
+        _keys_of(sentences),
+        len(words) <= _MOST_WORDS,
+    )
 
 
 def is_replaced(older: NoteText, newer: NoteText) -> bool:
@@ -69,70 +87,65 @@ def is_replaced(older: NoteText, newer: NoteText) -> bool:
     if find_contradiction(older, newer):
         return True
     old, new = _read(older), _read(newer)
-    for said in (*new.said, *parse_statement(newer.title, "")):
-        if any(_is_gone(old, said.between(one.start, one.end), new, one) for one in said.rejections):
+    for said in new.sentences:
+        rejected = () if TENTATIVE.search(said.text) else said.rejections
+        if any(_is_gone(old, said.between(one.start, one.end), new, one) for one in rejected):
             return True
-    return _has_other_value(old, new, newer.title)
+    return _is_amended(old, new, newer.title)
 
 
 def _is_gone(old: _Note, rejected: list[Token], new: _Note, by: Rejection) -> bool:
-    """Return whether these words reject the older note's title, one of its names or values, or most words of a
-    sentence."""
-    gone, values = {token.key for token in rejected}, {token.key for token in rejected if token.type in _VALUES}
-    if not gone or not values <= old.keys:
+    """Return whether these words reject the title of the older note, a value, or another thing that it names."""
+    gone = {token.key for token in rejected}
+    known = len(common_keys(gone, old.keys))
+    if not known:
         return False
-    if old.subject and old.subject <= gone and len(common_keys(gone, old.keys)) == len(gone):
+    if old.subject and old.subject <= gone and known == len(gone):
         return True
-    are_names = all(token.type in {"name", "identifier"} for token in rejected)
-    is_named = gone <= old.subject and (are_names or 2 * len(gone) >= len(old.subject))
-    known = {(value.type, value.key) for value in old.values}
-    is_measured = all(token.type in _WITH_UNIT and (token.type, token.key) in known for token in rejected)
-    is_value = is_measured or (values and common_keys(old.subject, new.subject))
-    most = max((len(common_keys(gone, one.keys | old.subject)) for one in old.said), default=0)
-    is_most = most > 1 and most >= MIN_COVERED * len(gone)
-    is_repeated = any(
-        gone <= one.keys and len(common_keys(one.keys, new.keys)) >= MIN_COVERED * len(one.keys) for one in old.said
+    is_named = gone <= old.subject and 2 * len(gone) >= len(old.subject)
+    stated = {(value.type, value.key) for value in old.values}
+    is_value = all(token.type in _WITH_UNIT and (token.type, token.key) in stated for token in rejected)
+    is_said = (
+        known >= MIN_COVERED * len(gone) and old.is_brief and new.is_brief and common_keys(old.words - gone, new.words)
     )
-    return by.is_change and bool(is_named or is_value or is_most or is_repeated)
+    return by.is_change and bool(is_named or is_value or is_said)
 
 
-def _has_other_value(old: _Note, new: _Note, title: str) -> bool:
-    """Return whether the newer note gives the older note's subject other values, or says that it changes."""
-    common = common_keys(old.subject, new.subject)
-    stated = _keys_of([one for one in new.now if one.signs] or new.now) | {token.key for token in new.title}
-    known = {value.key for value in old.values}
-    told = {
-        token.key
-        for one in new.said
-        if one not in new.now
-        for token in one.tokens
-        if token.type in MEASURED - {"number"}
-    }
-    if (told - stated) & known and new.values and common_keys(old.keys - known, stated):
-        return True  # `Wednesday was nonsense. Updates run on Fridays`
-    if _is_limited(new, title, common):
+def _is_amended(old: _Note, new: _Note, title: str) -> bool:
+    """Return whether a brief note takes up the subject of another, and gives it other values or says it changes."""
+    common = common_keys(old.words, new.words)
+    if not (common and old.is_brief and new.is_brief):
         return False
-    is_whole = 0 < len(common) == len(old.subject) and MOST_LONGER * len(common) >= len(new.subject)
-    is_told = len(old.subject) > 1 and old.subject <= new.keys
-    subjects = (old.subject, *(one.head for one in old.now))
-    is_part = bool(new.subject) and any(new.subject <= common_keys(new.subject, subject) for subject in subjects)
-    if not (is_whole or is_told or is_part):
-        return False
-    signs, is_same = new.all_signs - old.all_signs, is_whole and len(common) == len(new.subject)
-    gone = {(one.type, one.noun, one.unit) for one in old.values if one.key not in stated}
-    if gone:
-        others = {(one.type, one.noun, one.unit) for one in new.values if one.key not in known}
-        return bool(gone & others) and bool(signs or is_same or is_told or (is_whole and len(common) > 1))
-    return bool(signs if is_same else new.signs - old.signs - WEAK)
+    telling = [one for one in old.values if one.type != "number" or one.noun or len(one.key) >= TELLING_CHARS]
+    known, kept = {(*_kind(one), one.key) for one in old.values}, {one.key for one in new.values}
+    others = {_kind(one) for one in new.values if (*_kind(one), one.key) not in known}
+    # `60 was too strict, stop at 70` needs no other sign.
+    if any({one.key, one.key.split()[0]} & kept and (_kind(one) in others or one.key in new.told) for one in telling):
+        return True
+    amends, signs = new.amends - old.amends, new.signs - old.signs
+    if len(common) >= _MANY and (amends or common & new.told or (signs and not ADDED.search(title))):
+        return True
+    subject = common_keys(old.subject, new.subject)
+    is_whole = 0 < len(subject) == len(old.subject)
+    is_same = is_whole and len(subject) == len(new.subject)
+    subjects = (old.subject, *(one.head for one in old.said if len(one.head) <= _MANY))
+    is_part = any(0 < len(new.subject) == len(common_keys(new.subject, one)) for one in subjects)
+    if {_kind(one) for one in telling if one.key not in kept} & others and not _is_limited(title, subject):
+        is_told = len(old.subject) > 1 and old.subject <= new.keys
+        is_changed = (amends and common_keys(old.subject, new.words)) or (signs and (subject or is_part))
+        return bool(is_same or is_told or is_changed)
+    return bool((amends and (is_part or (is_whole and len(subject) > 1))) or (is_same and signs))
 
 
-def _is_limited(new: _Note, title: str, subject: Collection[str]) -> bool:
+def _is_limited(title: str, subject: Collection[str]) -> bool:
     """Return whether the title names something for which alone it holds: `Backup for photos`."""
-    for match in SCOPE.finditer(title):
-        after = next((token for token in new.title if token.start >= match.end() and token.type not in _VALUES), None)
-        if after and after.key not in subject:
-            return True
-    return False
+    ends = {match.end() for match in SCOPE.finditer(title)}
+    after = (token for token in tokens(title) if token.start in ends and token.type not in _VALUES)
+    return any(token.key not in subject for token in after)
+
+
+def _kind(value: Token) -> tuple[str, str]:
+    return value.type, value.noun or value.unit
 
 
 def _keys_of(found: Iterable[ParsedSentence]) -> frozenset[str]:

@@ -45,7 +45,7 @@ EVENT, PARTICIPLE, STATES = _pattern(_TABLE["event"]), _pattern(_TABLE["particip
 CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
     _pattern(_TABLE[name]) for name in ("change_verb", "head_ends", "before_name", "clause", "turned_down")
 )
-HISTORY, PAST = _pattern(_TABLE["history"]), _pattern(_TABLE["past"])
+HISTORY, PAST, AMENDED, ADDED = (_pattern(_TABLE[name]) for name in ("history", "past", "amended", "added"))
 REPORTED = _pattern(_TABLE["reported"])
 EXCEPT, SCOPE, SETS, TENTATIVE = (_pattern(_TABLE[name]) for name in ("except", "scope", "sets", "tentative"))
 ASIDES, LIMITS, FRAME, LANGUAGES = (_pattern(_TABLE[name]) for name in ("asides", "limits", "frame", "languages"))
@@ -191,7 +191,7 @@ class _Reader:
             return Token(unit, key, match.start(), end, self.sentence[match.start() : end])
         if self.sentence[: match.start()].endswith(tuple("€$£")):
             return Token("money", number, match.start(), match.end(), match[0])
-        is_noun = following.isalpha() and following not in self.stop | EMPTY
+        is_noun = following.replace("/", "").isalpha() and following not in self.stop | EMPTY
         return Token("number", number, match.start(), match.end(), match[0], fold(following) if is_noun else "")
 
     def _word(self, place: int) -> Token | None:

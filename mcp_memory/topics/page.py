@@ -182,12 +182,6 @@ def render_related(page: NotePath, related: Iterable[tuple[str, NotePath]]) -> s
     return f"{RELATED}\n\n{lines}" if lines else ""
 
 
-def with_stale_flag(text: str, *, stale: bool) -> str:
-    """Return a page's text with this flag; every other byte stays. Raises InvalidInput for frontmatter that cannot be
-    changed."""
-    return frontmatter.patch(text, {"stale": stale})
-
-
 def without_stale_flag(text: str) -> str:
     try:
         return frontmatter.patch(text, {"stale": None})

@@ -115,8 +115,9 @@ class _Tree:
 
     def middles(self, folders: Sequence[str]) -> Matrix:
         """Return the mean of each topic's vectors; its product with a vector is the mean cosine with them."""
-        sums = np.stack([total(self.vectors, self.below[folder]) for folder in folders])
-        return sums / np.array([[len(self.below[folder])] for folder in folders], dtype=np.float32)
+        return np.stack(
+            [total(self.vectors, self.below[folder]) / np.float32(len(self.below[folder])) for folder in folders]
+        )
 
     def directions(self, folders: Sequence[str]) -> Matrix:
         """Return the means at length 1."""

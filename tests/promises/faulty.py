@@ -36,7 +36,7 @@ from mcp_memory.runs.execute_job import finish_jobs, run_job, undo_step
 from mcp_memory.runs.journal import JobEntry, JobOutcome, RunJournal, WriteStep
 from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
-from mcp_memory.text.markdown import logs, sections
+from mcp_memory.text.markdown import frontmatter, logs, sections
 from mcp_memory.text.markdown.link_targets import redirected
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import (
@@ -46,7 +46,6 @@ from mcp_memory.topics.page import (
     render_related,
     summary_text,
     with_related_section,
-    with_stale_flag,
     without_stale_flag,
 )
 from mcp_memory.topics.page_parts import parts_of
@@ -200,7 +199,7 @@ def tend(vault: Vault) -> None:
         WriteStep(MAPPED, text),
     ]
     run_job(vault, journal_of(vault), "tended", JobEntry("tended", steps), lambda _: None)
-    vault.filing.write_page(page, with_stale_flag(related, stale=True).encode(), vault.read(page).record.etag)
+    vault.filing.write_page(page, frontmatter.patch(related, {"stale": True}).encode(), vault.read(page).record.etag)
 
 
 def page_of_tea() -> str:

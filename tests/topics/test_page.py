@@ -23,7 +23,6 @@ from mcp_memory.topics.page import (
     covers,
     render,
     summary_text,
-    with_stale_flag,
 )
 
 NOW = datetime(2026, 11, 22, 5, 30, tzinfo=timezone(timedelta(hours=2)))
@@ -75,7 +74,7 @@ def test_the_properties_come_back() -> None:
         "token_count": count_tokens(document.body.strip()), "tags": ["japan", "rail"], "sessions": ["b/2", "b/1"],
         "covers": covers(FOLDER, children),
     }  # fmt: skip
-    assert with_stale_flag(made, stale=True) == made.replace("stale: false", "stale: true")
+    assert frontmatter.patch(made, {"stale": True}) == made.replace("stale: false", "stale: true")
 
 
 def test_a_page_lists_what_is_below_and_beside_it() -> None:
