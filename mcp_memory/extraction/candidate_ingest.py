@@ -23,11 +23,10 @@ from mcp_memory.errors import DeadlineExceeded, NotFound, Refused
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import read_new_entries, with_dates
 from mcp_memory.extraction.config import ExtractionConfig
-from mcp_memory.extraction.note_copies import is_known_from
-from mcp_memory.extraction.refused_values import find_meant
 from mcp_memory.extraction.replaced_notes import (
     RejectedCandidate,
     find_contested,
+    is_known_from,
     is_past,
     notes_made_of,
     outright_replaced,
@@ -35,6 +34,7 @@ from mcp_memory.extraction.replaced_notes import (
     states_new_value,
     title_now,
 )
+from mcp_memory.extraction.reversed_notes import find_meant
 from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
 from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.indexing.stated_texts import Contrary

@@ -1,7 +1,8 @@
-"""Finds the notes that a new statement replaces, and notes made from words that a person retracts or has rejected."""
+"""Finds the notes that a new statement replaces or repeats, and notes made from words that a person retracts or has
+rejected."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,24 +14,32 @@ from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.comparison.values import CLAUSE, SETS
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_log import FORGETTABLE, CandidateLog
-from mcp_memory.extraction.reversed_notes import NOT_REVERSED
-from mcp_memory.extraction.session_notes import SURE
+from mcp_memory.extraction.kept import are_swapped, is_same_duty
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.stated_texts import Contrary, StatedText
-from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState
+from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.search.note_lookup import NearPassage
 from mcp_memory.statements.candidate import Candidate, Voice
 from mcp_memory.statements.corrections import words_of_its_own
 from mcp_memory.statements.cues import CUE, has_cue, is_limited, patterns
+from mcp_memory.statements.lessons import same_lesson
+from mcp_memory.statements.statement_rules import SURE
 from mcp_memory.text.conversation.own_words import lowered, masked
+from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.language.denials import DENIES, denies
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words, terms
+from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.draft import MAX_WORD
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.ownership import is_persons
 from mcp_memory.vault.succession.retirement import retired_at
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
 MOST_NOTES = 10_000
+NOT_REVERSED = frozenset({"log", "commitment"})
+"""Kinds of notes with a history, or with reminders that nothing may silence."""
 SAYS_MORE = 5
 """The number of content words from which an older note has something to say besides what is no longer true."""
 FRESH = timedelta(days=30)
@@ -210,3 +219,39 @@ def title_now(stated: StatedText, why: Contradiction) -> str | None:
     return (
         title.replace(why.before, why.after) if why.after and why.before in title and why.after not in title else None
     )
+
+
+def is_known_from(near: NearPassage, candidate: Candidate) -> bool:
+    """Return whether a passage says the same as a candidate, for the same day."""
+    if candidate.due and not str(near.passage.note.meta.get("due")).startswith(candidate.due.day.isoformat()):
+        return False
+    known = near.passage.chunk.text.strip()
+    if candidate.due and are_swapped(candidate.statement, known):
+        return False
+    return near.compare(candidate.text).says_the_same or same_lesson(candidate.text, known)
+
+
+def find_same(copy: NoteFile, near: Iterable[NearPassage], stored: Sequence[str]) -> NoteRecord | None:
+    """Return a note that says the same as an extracted note; a log entry isn't enough. A note has
+    the same duty if it is for the same day and not for another time. `stored`: the texts that the agent has just
+    stored, whose duties may lack the day. A note that forbids something always stays."""
+    text, due = copy.body.partition("\n\n> ")[0].strip(), str(copy.record.meta.get("due", ""))
+    for one in near if not denies(text) else ():
+        note, known = one.passage.note, one.passage.chunk.text.strip()
+        if one.is_waiting or note.is_log or note.path == copy.record.path or denies(known):
+            continue
+        if copy.record.kind != COMMITMENT:
+            if one.compare(text).says_the_same:
+                return note
+            continue
+        if is_persons(note) or note.project != copy.record.project or note.kind not in {"fact", "note", COMMITMENT}:
+            continue
+        named = find_due(known, copy.record.created) if copy.record.created else None
+        day = str(note.meta.get("due", ""))
+        if not day and f"\n{known}" in stored:
+            day = str(named.day) if named else due[:10]
+        if named and named.at and str(named.at)[:5] != due[11:16]:
+            continue
+        if day and (not due or day[:16] in (due[:10], due[:16])) and is_same_duty(text, known):
+            return note
+    return None

@@ -15,7 +15,7 @@ from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
 from mcp_memory.extraction.kept import find_moved, is_restated, kept
-from mcp_memory.extraction.note_copies import find_same
+from mcp_memory.extraction.replaced_notes import find_same
 from mcp_memory.extraction.reversed_notes import confirms
 from mcp_memory.indexing.stated_texts import LONG_AGO
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, PrivateMarks, is_channel
@@ -23,7 +23,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NearPassage, Place
 from mcp_memory.statements.candidate import CROWDED_OUT, Candidate, StatementKind, Voice
 from mcp_memory.statements.extractor import appended_texts
-from mcp_memory.statements.statement_rules import OUTRIGHT
+from mcp_memory.statements.statement_rules import OUTRIGHT, SURE
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.language.terms import REPEATED, content_words, coverage
 from mcp_memory.text.markdown import frontmatter
@@ -34,9 +34,6 @@ from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import INBOX, NoteFile, file_stem
 from mcp_memory.vault.withheld_pages import sources_of
 
-SURE = 0.85
-"""The least score to be stored without review. A request to remember has .95, an outright statement .9, and a fix that
-you confirm .8. A leaning, a promise or a fix that worked has .5, and a mention .45."""
 REMEMBERED = 0.95
 MOST_PROPOSALS = 5
 """The most proposals of a session that wait for review, besides what you state outright."""

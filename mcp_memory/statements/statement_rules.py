@@ -17,6 +17,9 @@ REQUESTED, OUTRIGHT, TENTATIVE, MENTIONED = 0.95, 0.9, 0.5, 0.45
 """Scores for the likelihood that you want a statement kept. The first two are for a request to remember it, and for a
 statement made outright. The third is for a preference, a promise or a reminder, the last for a mention with a number or
 name."""
+SURE = 0.85
+"""The least score to be stored without review. A request to remember has .95, an outright statement .9, and a fix that
+you confirm .8. A leaning, a promise or a fix that worked has .5, and a mention .45."""
 
 MIN_WORDS, MIN_FACT_WORDS = 2, 4
 _ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
