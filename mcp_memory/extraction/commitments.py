@@ -127,10 +127,8 @@ def log_promises(
                 if statement and statement.kind is StatementKind.COMMITMENT:
                     turn = Turn(source or "", sentence.text, at)
                     message = TranscriptMessage(Role.USER, turn, entry.start_line)
-                    score = statement.score
-                    found.append(
-                        Candidate.from_message(message, statement.kind, sentence.text, score, False, voice=voice)
-                    )
+                    given = statement.kind, sentence.text, statement.score, False
+                    found.append(Candidate.from_message(message, *given, voice=voice))
         if found:
             tags = tuple(dict.fromkeys((*of.tags, *([PRIVATE] if entry.hash in private else ()))))
             yield CapturedMessages(file.record.path, source or "log", of.session or "", of.project, (), tags), found

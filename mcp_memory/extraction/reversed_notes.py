@@ -18,8 +18,7 @@ from mcp_memory.models import Filters, NoteId, PrivateMarks
 from mcp_memory.recall.moments.note_mentions import activities_in, forbidden_activities
 from mcp_memory.statements.candidate import Candidate, Reversal, make_title
 from mcp_memory.statements.corrections import Refusal, find_refusal, values_in, with_value
-from mcp_memory.statements.cues import AGREEMENT, CUE, has_cue, is_limited, patterns
-from mcp_memory.statements.self_contained import is_task
+from mcp_memory.statements.cues import AGREEMENT, CUE, has_cue, is_limited, is_task, patterns
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.denials import denies

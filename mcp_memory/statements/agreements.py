@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, has_cue, is_limited, patterns
+from mcp_memory.statements.cues import AGREEMENT, LEAST_TERMS, PROPOSAL, has_cue, is_limited, patterns
 from mcp_memory.statements.proposals import (
     asks_how_it_is,
     is_own,
@@ -11,7 +11,6 @@ from mcp_memory.statements.proposals import (
     is_put_to_the_person,
     promises_later,
 )
-from mcp_memory.statements.self_contained import LEAST_TERMS
 from mcp_memory.statements.spoken import SpokenSentence
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
 from mcp_memory.text.conversation.own_words import lowered
@@ -51,8 +50,10 @@ class Agreement:
 
 def find_agreement(one: SpokenSentence) -> Agreement | None:
     """Return what a sentence agrees to or picks; None for a doubt."""
-    hedges = has_cue(one.sentence.view, "hedge") and not is_mere_agreement(one.sentence)  # `me parece bien`
-    if not one.assistant or hedges:
+    view, text = one.sentence.view, one.sentence.text
+    agreed = [patterns(AGREEMENT)[name].match(view) for name in ("manner", "yes")]
+    is_mere = any(match and not content_words(text[match.end() :]) for match in agreed)  # `me parece bien`
+    if not one.assistant or (has_cue(view, "hedge") and not is_mere):
         return None
     return choice(one.sentence, one.assistant) or agreement(one.sentence, one.assistant)
 
@@ -94,7 +95,7 @@ def _taken_up(sentence: UserSentence, proposal: UserSentence, statement: str, *,
     found = patterns(AGREEMENT)
     lead = found["lead"].match(lowered(statement))
     statement = statement[lead.end() if lead else 0 :].strip(_MARKS)
-    if not content_words(statement):
+    if not content_words(statement) or proposal.text.endswith(":"):
         return None
     is_open = found["inverted"].match(lowered(statement)) or found["either"].search(proposal.text)
     if proposal.is_question and is_open:
@@ -113,7 +114,7 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
     every = assistant_sentences(assistant)
     for at in range(len(every) - 1, max(-1, len(every) - 1 - MOST_SENTENCES), -1):
         said = every[at]
-        if not is_own(every, at) or found["order"].search(said.view):
+        if not is_own(every, at):
             continue
         listed = found["listed"].split(said.text)  # each item after its label
         labels, offered = listed[1::2], listed[2::2]
@@ -162,15 +163,9 @@ def is_answer(sentence: UserSentence, assistant: str) -> bool:
     return bool(said) and said[-1].is_question and not goes_on.search(said[-1].view) and is_own(said, len(said) - 1)
 
 
-def is_mere_agreement(sentence: UserSentence) -> bool:
-    """Return whether a sentence is only a yes."""
-    found = [patterns(AGREEMENT)[name].match(sentence.view) for name in ("manner", "yes")]
-    return any(match and not content_words(sentence.text[match.end() :]) for match in found)
-
-
-def limits_it(sentence: UserSentence) -> bool:
+def limits_it(view: str) -> bool:
     """Return whether a sentence limits the sentence before it: `But only on bread.`"""
-    return patterns(AGREEMENT)["limits_it"].match(sentence.view) is not None
+    return patterns(AGREEMENT)["limits_it"].match(view) is not None
 
 
 def widens_it(sentence: UserSentence) -> bool:

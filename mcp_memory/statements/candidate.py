@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Self
@@ -116,10 +116,9 @@ class Candidate:
         """Create a candidate from a message, with secrets redacted. The default title is the first words of the
         text."""
         safe, turn = redact(text).text, message.turn
-        title = make_title(redact(title).text or safe)
-        words, place = redact(said).text, message.offset
-        known = cls(kind, title, safe, score, outright, place, turn.speaker, turn.at)
-        return replace(known, said=words, instead_of=instead_of, voice=voice)
+        title, said = make_title(redact(title).text or safe), redact(said).text
+        given = kind, title, safe, score, outright, message.offset, turn.speaker, turn.at
+        return cls(*given, said=said, instead_of=instead_of, voice=voice)
 
     def key(self, client: str, session: str) -> bytes:
         """Return 32 bytes that identify the words and their time. A resumed or forked session repeats the words under

@@ -9,7 +9,6 @@ from mcp_memory.statements.agreements import (
     Agreement,
     find_agreement,
     is_answer,
-    is_mere_agreement,
     is_retraction,
     last_said,
     last_sentences,
@@ -31,15 +30,27 @@ from mcp_memory.statements.classifier import (
     own_states,
 )
 from mcp_memory.statements.corrections import corrected
-from mcp_memory.statements.cues import features, has_cue, is_not_to_be_kept, is_vetoed
+from mcp_memory.statements.cues import (
+    EXPLAINS,
+    VALUE_FIRST,
+    explains,
+    features,
+    has_cue,
+    is_not_to_be_kept,
+    is_task,
+    is_vetoed,
+    is_worth_proposing,
+    leaves_open,
+    reason_features,
+    stands_alone,
+)
 from mcp_memory.statements.language import is_personal
-from mcp_memory.statements.proposals import HasRead, is_own_proposal
-from mcp_memory.statements.reasons import EXPLAINS, VALUE_FIRST, explains, is_fragment, may_be_reason, reason_features
+from mcp_memory.statements.proposals import HasRead
 from mcp_memory.statements.reversals import with_reversal
-from mcp_memory.statements.self_contained import is_task, is_worth_proposing, leaves_open, stands_alone
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
-from mcp_memory.statements.statement_rules import MENTIONED, REQUESTED, Statement, classify, opening_chars
+from mcp_memory.statements.statement_rules import REQUESTED, Statement, classify, opening_chars
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
+from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.sentences import as_sentence
 from mcp_memory.text.language.terms import content_words
 
@@ -91,12 +102,9 @@ def find_statements(
     spoken = _judged(list(spoken_sentences(messages)), model, has_read)
     latest: Candidate | None = None
     reasons = _reasons(spoken)
-    behind = (number + 1 for number, one in enumerate(spoken) if 1 in one.beside)
-    limits = {at - 1: at for at in behind if limits_it(spoken[at].sentence) and spoken[at - 1].is_statement}
-    explaining = {*reasons.values(), *limits.values()}
     turns = {offset: turn for turn, offset in enumerate(dict.fromkeys(one.message.offset for one in spoken))}
     for number, one in enumerate(spoken):
-        if number in explaining:
+        if number in reasons.values():
             continue
         why = spoken[reasons[number]].sentence.text if number in reasons else ""
         before = spoken[number - 1] if -1 in one.beside else None
@@ -105,8 +113,7 @@ def find_statements(
         last = spoken[number - 1] if number else None
         is_next = latest is not None and turns[one.message.offset] == turns[latest.offset] + 1
         found = _taken_back(one, last, latest) or _corrected(one, latest, is_next=is_next) or _agreed(one, why)
-        limit = spoken[limits[number]].sentence.text if number in limits else ""
-        found = found or _stated(one, why, before, reason_first=reasons.get(number, number) < number, limit=limit)
+        found = found or _stated(one, why, before, reason_first=reasons.get(number, number) < number)
         if widens_it(one.sentence):  # `Remember that for every repo`
             found = latest and _candidate(one, StatementKind.PREFERENCE, latest.score, latest.text, latest)
         if (found := with_reversal(one, found)) and (found.score >= REQUESTED or "[redacted: " not in found.statement):
@@ -130,9 +137,6 @@ def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_r
             once, kept = likelihoods(one.sentence, seen, around, adapted[number] if adapted is not None else None)
             if own is not None:
                 personal = likelihood("person", [*seen, float(personal)], own, view=one.sentence.view) >= PERSONAL
-            elif rule is None:
-                view = one.sentence.view
-                personal = has_cue(view, "prefer") and has_cue(view, "i", "you", "about_me")
             agreed = find_agreement(one)
             says_more = agreed is not None and not agreed.sure and once >= ONCE
             if agreed and (says_more or has_read(agreed.offered)):
@@ -169,13 +173,12 @@ def _takes_reason(one: _Judged) -> bool:
 def _may_explain(other: _Judged, one: _Judged) -> bool:
     """Return whether a sentence may be a reason for a statement that is more important."""
     is_other = other.is_ruled or is_retraction(other.sentence) or other.agreed or widens_it(other.sentence)
-    if is_other or not may_be_reason(other.sentence):
-        return False
-    return not other.is_statement or other.once < one.once or is_fragment(other.sentence.view)
+    is_correction = VALUE_FIRST.match(other.sentence.view)
+    return not (is_other or is_correction) and (not other.is_statement or other.once < one.once)
 
 
 def _likely_reason(one: _Judged, other: _Judged, *, is_behind: bool) -> float:
-    if is_behind and is_fragment(other.sentence.view):
+    if is_behind and limits_it(other.sentence.view):
         return 1.0
     if one.states is None or other.states is None:
         return EXPLAINS * explains(one.sentence, other.sentence, is_behind=is_behind)
@@ -209,8 +212,7 @@ def _was_just_said(latest: Candidate, before: _Judged, assistant: str) -> bool:
         return False
     if latest.said != before.sentence.text and (is_vetoed(before.sentence) or is_task(view)):
         return False
-    said = assistant_sentences(assistant)
-    offers = any(said[at].is_question or is_own_proposal(said, at) for at in range(len(said)))
+    offers = any(one.is_question for one in assistant_sentences(assistant))
     return not offers or bool(content_words(assistant) & content_words(latest.statement))
 
 
@@ -239,14 +241,12 @@ def _agreed(one: _Judged, reason: str) -> Candidate | None:
     return _candidate(one, StatementKind.DECISION, score, text, voice=Voice.AGREED)
 
 
-def _stated(
-    one: _Judged, reason: str, before: _Judged | None, *, reason_first: bool = False, limit: str = "",
-) -> Candidate | None:  # fmt: skip
-    rule, view = one.rule, one.sentence.view
-    is_likely = one.is_ruled or one.once >= ONCE
-    if is_mere_agreement(one.sentence) or not (is_likely or one.kept >= PROPOSED or (rule and one.kept)):
+def _stated(one: _Judged, reason: str, before: _Judged | None, *, reason_first: bool = False) -> Candidate | None:
+    rule, view, kind = one.rule, one.sentence.view, _kind(one)
+    is_asked_for = rule is not None and (one.states is None or rule.score >= REQUESTED)
+    if not (one.once >= ONCE or one.kept >= PROPOSED or is_asked_for or kind is StatementKind.COMMITMENT):
         return None
-    kind, score = _kind(one), max(LIKELY if one.once >= ONCE else LEANING, rule.score if rule else 0.0)
+    score = max(LIKELY if one.once >= ONCE else LEANING, rule.score if rule else 0.0)
     if kind is StatementKind.COMMITMENT:
         return _candidate(one, kind, score, one.sentence.text)
     opening = rule.prefix_chars if rule else 0
@@ -260,15 +260,15 @@ def _stated(
     if one.leans and not one.repeats and not is_whole and (said := last_said(one.assistant)):
         quote = f"\n\n> Assistant: {said}\n> {one.sentence.text}"
     own = view[max(opening, opening_chars(one.sentence)) :]
-    is_plain = rule is not None and rule.score > MENTIONED and not leaves_open(own)
+    is_plain = rule is not None and not leaves_open(own)
     is_clear = is_plain or (not quote and stands_alone(own, is_explained=follows))
-    if score < LIKELY or not is_clear or not one.is_typed or limit:
+    if score < LIKELY or not is_clear or not one.is_typed or limits_it(lowered(reason)):
         asks_to_last = rule is not None and rule.kind is StatementKind.PREFERENCE
-        if not (asks_to_last or answers or is_worth_proposing(own)):
+        if not (asks_to_last or answers or is_worth_proposing(view)):
             return None
         least = max(LEANING, rule.score if rule else 0.0) if is_clear else UNCLEAR
         score = round(min(least + RANKED * one.kept, MOST_UNSURE), 2)
-    order = [as_sentence(reason), text, limit] if reason_first else [text, limit, as_sentence(reason)]  # as you said it
+    order = [as_sentence(reason), text] if reason_first else [text, as_sentence(reason)]  # as you said it
     return _candidate(one, kind, score, " ".join(filter(None, order)) + quote, title=text)
 
 

@@ -22,7 +22,7 @@ HasRead = Callable[[str], bool]
 
 LEAST_REPEATED = 2
 """The minimum number of content words of a repetition; fewer words occur in any text."""
-SHORT_QUESTION = 5
+SHORT_QUESTION, LONG_QUESTION = 5, 12
 QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
 """The least words of a quotation, and the least content words of the sentence around it. A sentence with fewer words of
 its own is a quotation. So is a sentence that proposes nothing, if less than half of its words are its own."""
@@ -39,12 +39,12 @@ def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
     view, found = said[at].view, patterns(PROPOSAL)
     is_short = said[at].is_question and len(view.split()) <= SHORT_QUESTION
     asks_about_another = is_short and (found["approves"].search(view) or len(content_words(view)) < LEAST_REPEATED)
-    if asks_about_another or _passes(view) or not is_own(said, at):
+    if asks_about_another or found["passing"].search(view) or not is_own(said, at):
         return False
     if any(found[name].search(view) for name in ("proposes", "asks", "intends")):
         return True
     if said[at].is_question:
-        return not (asks_how_it_is(said[at]) or found["goes_on"].search(view) or found["which"].match(view))
+        return not (asks_how_it_is(said[at]) or found["goes_on"].search(view))
     return is_put_to_the_person(said, at)
 
 
@@ -58,7 +58,7 @@ def asks_how_it_is(sentence: UserSentence) -> bool:
 def is_put_to_the_person(said: Sequence[UserSentence], at: int) -> bool:
     """Return whether the next sentence asks for approval of this sentence: `Does that work for you?`."""
     found = patterns(PROPOSAL)
-    asked = [one.view for one in said[at + 1 : at + 2] if one.is_question]
+    asked = [one.view for one in said[at + 1 : at + 2] if one.is_question and one.view.count(" ") < LONG_QUESTION]
     return any(found["approves"].search(view) and not found["goes_on"].search(view) for view in asked)
 
 
@@ -110,13 +110,6 @@ def promises_later(sentence: UserSentence, at: datetime = _ANY_TIME) -> bool:
     days = [(plain[: match.start()], day.date()) for match, day in future_days(plain, at)]
     later = [before for before, day in days[:1] if day > at.date() and not _has("other_day", before)]
     return any(_has("act", view) or (_has("any_act", view) and _has("deadline", before)) for before in later)
-
-
-def _passes(view: str) -> bool:
-    """Return whether a sentence only describes a step of work, as `I'll run the tests` does, and leaves nothing to
-    remember."""
-    found = patterns(PROPOSAL)
-    return found["passing"].search(view) is not None and not found["lasting"].search(view)
 
 
 def _is_quotation(sentence: UserSentence) -> bool:

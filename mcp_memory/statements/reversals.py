@@ -6,8 +6,7 @@ from dataclasses import replace
 from mcp_memory.comparison.values import CLAUSE, tokens
 from mcp_memory.statements.candidate import Candidate, Reversal, StatementKind, Voice, make_title
 from mcp_memory.statements.corrections import find_refusal
-from mcp_memory.statements.cues import AGREEMENT, has_cue, is_limited, is_vetoed, patterns
-from mcp_memory.statements.self_contained import is_task
+from mcp_memory.statements.cues import AGREEMENT, has_cue, is_limited, is_task, is_vetoed, patterns
 from mcp_memory.statements.spoken import SpokenSentence
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences

@@ -10,18 +10,16 @@ from mcp_memory.statements.language import Language, languages
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.dates.ends import find_limit
 from mcp_memory.text.language.facts import FactKind, facts
-from mcp_memory.text.language.terms import words
-from mcp_memory.text.language.word_lists import language_of
 
 REQUESTED, OUTRIGHT, TENTATIVE, MENTIONED = 0.95, 0.9, 0.5, 0.45
 """Scores for the likelihood that you want a statement kept. The first two are for a request to remember it, and for a
 statement made outright. The third is for a preference, a promise or a reminder, the last for a mention with a number or
-name."""
+name, which is proposed only where no model is at hand."""
 SURE = 0.85
 """The least score to be stored without review. A request to remember has .95, an outright statement .9, and a fix that
-you confirm .8. A leaning, a promise or a fix that worked has .5, and a mention .45."""
+you confirm .8. A leaning, a promise or a fix that worked has .45 to .5."""
 
-MIN_WORDS, MIN_FACT_WORDS = 2, 4
+MIN_WORDS = 2
 _ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
 """A time before all dates that a sentence may name: whether it is a rule doesn't depend on the day."""
 
@@ -53,16 +51,16 @@ def classify(sentence: UserSentence) -> Statement | None:
 
 def is_denial(sentence: UserSentence) -> bool:
     """Return whether a sentence is only a no, so that the next sentence gives the correction."""
-    return any(language.denial.fullmatch(sentence.view) for language in languages())
+    return any(language["denial"].fullmatch(sentence.view) for language in languages())
 
 
 def only_asks_for_a_reminder(sentence: UserSentence) -> bool:
     """Return whether a sentence only asks to be reminded of the sentence before it."""
-    return any(language.reminder.fullmatch(sentence.view.rstrip(" ?")) for language in languages())
+    return any(language["reminder"].fullmatch(sentence.view.rstrip(" ?")) for language in languages())
 
 
 def says_it_works(sentence: UserSentence) -> bool:
-    return not sentence.is_question and any(language.works.match(sentence.view) for language in languages())
+    return not sentence.is_question and any(language["works"].match(sentence.view) for language in languages())
 
 
 def opening_chars(sentence: UserSentence) -> int:
@@ -73,19 +71,19 @@ def opening_chars(sentence: UserSentence) -> int:
 
 def _classify(sentence: UserSentence, language: Language) -> Statement | None:
     view = sentence.view
-    if language.anywhere.search(view):
+    if language["anywhere"].search(view):
         return None
     rest = _without_opening(view, language)
-    if not sentence.is_question and (request := language.remember.match(rest)):
+    if not sentence.is_question and (request := language["remember"].match(rest)):
         wish = _without_opening(rest[request.end() :], language)
         kind = _kind(wish, language, language.outright)
         if kind is None and len(wish.split()) <= MIN_WORDS:
             return None
         return Statement(kind or StatementKind.FACT, REQUESTED, True, len(view) - len(wish))
     prefix_chars = len(view) - len(rest)
-    if lasting := language.request.match(rest):  # `Could you answer shorter from now on?`
+    if lasting := language["request"].match(rest):  # `Could you answer shorter from now on?`
         return Statement(StatementKind.PREFERENCE, OUTRIGHT, True, prefix_chars + lasting.end())
-    if sentence.is_question or language.question.match(rest):
+    if sentence.is_question or language["question"].match(rest):
         promises = {StatementKind.COMMITMENT: language.tentative[StatementKind.COMMITMENT]}
         asked = _kind(rest, language, promises)  # `Can you remind me on Friday to call Bo?`
         return Statement(asked, TENTATIVE, False, prefix_chars) if asked else None
@@ -93,15 +91,16 @@ def _classify(sentence: UserSentence, language: Language) -> Statement | None:
         return Statement(kind, OUTRIGHT, True, prefix_chars)
     if kind := _kind(rest, language, language.tentative):
         return Statement(kind, TENTATIVE, False, prefix_chars)
-    if _mentions_fact(sentence, rest, language):
+    is_told = language["fact"].match(rest) and not language["before"].search(rest)
+    if is_told and any(one.kind is not FactKind.NEGATION for one in facts(sentence.unquoted)):
         return Statement(StatementKind.FACT, MENTIONED, False, prefix_chars)
     return None
 
 
 def _without_opening(view: str, language: Language) -> str:
     rest = view.strip()
-    while opening := language.lead.match(rest):
-        if language.denial.fullmatch(rest[: opening.end()].strip()):
+    while opening := language["lead"].match(rest):
+        if language["denial"].fullmatch(rest[: opening.end()].strip()):
             break
         rest = rest[opening.end() :]
     return rest
@@ -110,16 +109,6 @@ def _without_opening(view: str, language: Language) -> str:
 def _kind(rest: str, language: Language, patterns: Mapping[StatementKind, re.Pattern[str]]) -> StatementKind | None:
     for kind in (StatementKind.LESSON, StatementKind.PREFERENCE, StatementKind.DECISION, StatementKind.COMMITMENT):
         match = patterns[kind].search(rest) if kind in patterns else None
-        if match and not language.before.search(rest, 0, match.start()):
+        if match and not language["before"].search(rest, 0, match.start()):
             return kind
     return None
-
-
-def _mentions_fact(sentence: UserSentence, rest: str, language: Language) -> bool:
-    """Return whether a sentence without a report of trouble states something with a number, a date or a name."""
-    if len(rest.split()) < MIN_FACT_WORDS or language_of(words(sentence.view)) != language.code:
-        return False
-    if not language.states.search(rest) or language.states_not.search(rest) or language.before.search(rest):
-        return False
-    kinds = {FactKind.NUMBER, FactKind.DATE} | ({FactKind.NAME} if language.capitals_name else set[FactKind]())
-    return any(fact.kind in kinds for fact in facts(sentence.unquoted))

@@ -22,9 +22,8 @@ from mcp_memory.curation.dreams.log_lines import log_features
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.statements.classifier import States, Weights, in_context, phrases
-from mcp_memory.statements.cues import features, is_vetoed
+from mcp_memory.statements.cues import features, is_vetoed, reason_features
 from mcp_memory.statements.language import is_personal
-from mcp_memory.statements.reasons import reason_features
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences

@@ -11,9 +11,9 @@ from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.corrections import corrected
+from mcp_memory.statements.cues import stands_alone
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.proposals import asks_how_it_is
-from mcp_memory.statements.self_contained import stands_alone
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.conversation.own_words import masked
 from tests.extraction.talks import assistant, person
@@ -133,9 +133,14 @@ def model(model_cache: Path) -> Iterator[Embedder]:
     embedder.close()
 
 
+def test_a_mention_is_proposed_by_rule_only_without_a_model(model: Embedder):
+    talk = [person("PR 340 is green.")]
+    assert extract_candidates(talk) and not extract_candidates(talk, SentenceModel(model))
+
+
 @pytest.mark.parametrize(("said", "words", "now"), [
     ("Max attempts for the webhook is 8.", "hm no wait, 6 attempts. 8 is over 4 minutes", "webhook is 6 (first: 8)."),
-    ("El máximo de intentos del webhook es 8.", "no, espera, 6 intentos. 8 es demasiado", "webhook es 6 (first: 8)."),
+    ("A partir de ahora el máximo de intentos es 8.", "no, espera, 6 intentos. 8 es demasiado", "es 6 (first: 8)."),
 ])  # fmt: skip
 def test_a_correction_is_no_reason_for_what_follows(model: Embedder, said: str, words: str, now: str):
     talk = [person(said, 1), assistant("OK, 8.", 2), person(words, 3)]
