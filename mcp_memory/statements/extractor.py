@@ -10,7 +10,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.statements.candidate import Candidate, Voice
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.finder import find_statements
-from mcp_memory.statements.lessons import extract_lessons
+from mcp_memory.statements.lessons import find_troubles
 from mcp_memory.statements.proposals import find_promises, repeats
 from mcp_memory.text.conversation.own_words import pasted_words
 from mcp_memory.text.language.denials import denies
@@ -48,7 +48,11 @@ def extract_candidates(
             log.warning("a transcript can't be read again, so nothing counts as agreed to: %s", error.code)
             return True
 
-    found = [*find_statements(everything, model, has_read), *extract_lessons(everything), *find_promises(everything)]
+    troubles = list(find_troubles(everything))
+    stated = find_statements(everything, model, has_read)
+    found = [one for one in stated if not any(trouble.explains(one) for trouble in troubles)]
+    found += [lesson for trouble in troubles for lesson in trouble.lesson()]
+    found += find_promises(everything)
     new = [one for one in found if one.offset in offsets]
     replaced = [one.instead_of for one in new if one.instead_of]
     stored = appended_texts(everything)

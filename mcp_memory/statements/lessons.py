@@ -1,16 +1,16 @@
-"""Extracts lessons from a session: an error, the attempts, and the command or change that worked, verbatim."""
+"""Extracts lessons from a session: a problem, the attempts, and the command or change that solved it, verbatim."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.recall.moments.tool_action import read_action
-from mcp_memory.statements.candidate import Candidate, StatementKind, make_title
-from mcp_memory.statements.statement_rules import says_it_works
+from mcp_memory.recall.moments.tool_action import acts, call_text, command_of, repeats
+from mcp_memory.statements.candidate import Candidate, StatementKind
+from mcp_memory.statements.statement_rules import OUTRIGHT, says_it_works
 from mcp_memory.statements.user_sentences import user_sentences
-from mcp_memory.text.conversation.own_words import lowered
+from mcp_memory.text.conversation.own_words import lowered, pasted_words
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_tables import has_cue, read_cues
@@ -19,222 +19,241 @@ CONFIRMED, SUCCEEDED = 0.8, 0.5
 """Scores: you confirm that it works, or the same tool succeeded after a change or a remark."""
 PATIENCE = 2
 """The number of your messages without a mention of an error after which the error is dropped."""
-MAX_ERROR_CHARS, MAX_REMEDY_CHARS, MAX_CHANGE_CHARS = 300, 400, 1200
-LEAST_REASON, LEAST_AFTERWARDS = 2, 4
-"""The minimum number of content words of an explanation without a word such as `because`, and of a message or remark
-that explains an error after the success."""
-MOST_CHANGES = 4
-"""The most changes before the success that are quoted, latest last, with the command that succeeded."""
+MAX_CHARS = 300
+"""The most characters of an error or refusal that are quoted."""
+LEAST_WORDS, MOST_SHARED = 4, 4
+"""The least content words of an explanation, and the most words that it shares with the error and the changes that
+make it a better one."""
+MOST_CHANGES, MOST_REASONS = 4, 3
+"""The most changes before the success that are quoted, latest last, with the command that succeeded; and the most
+sentences that explain it."""
 
 _CUES = ("mcp_memory.statements", "lessons.toml")
 _has = partial(has_cue, *_CUES)
 
+_WORTH = {
+    "causes": 2,
+    "explains": 1,
+    "passing": 0,
+    "wrong": -0.5,
+    "leans": -0.5,
+    "concludes": -1,
+    "intends": -2,
+    "reports": -2,
+}
+"""The worth of such words in a sentence that explains a problem."""
 _FORMS = ("line_cause", "line_name", "line_mark", "line_word")
 """The patterns of lines that report an error, the most telling form first."""
-_PREFIX = re.compile(r"^(?:[\w.-]+ +\| +|E {2,}|(?:[^\t]+\t){2}\S+Z )")
-"""Matches what pytest, `docker compose` and CI put before each line."""
+_PREFIX = re.compile(r"^(?:[\w.-]+ +\| +|[│|] +|(?:[^\t]+\t){2}\S+Z )")
+"""Matches what `docker compose`, Terraform and CI put before each line."""
 _TESTS = re.compile(
     r"\b(?:pytest|unittest|vitest|jest|tox|rspec|phpunit|ctest|"
     r"(?:npm|yarn|pnpm|make|cargo|go|mix|rake|mvn|dotnet|gradlew?) (?:run )?test)\b"
 )
-"""Matches a command that runs tests. A test that fails is part of the work, unless an attempt to mend it
+"""Matches a command that runs tests. A test that fails after a change is part of the work, unless an attempt to mend it
 failed, or you confirm the fix."""
-_LOOKS = re.compile(
-    r"\S+ (?:\S+ )?(?:get|list|ls|show|view|status|info|version|logs?|describe|inspect|ps|outdated|why|tree|help)\b"
-    r"[^&|;\n]*|[^&|;\n]* --(?:version|help)"
-)
-"""Matches a command of any program that only shows something."""
-_PROGRAM = re.compile(
-    r"\A(?:.*&&)?\s*(?:\w+=\S*\s+|(?:sudo|npx|bunx|uvx|(?:uv|poetry) run|p?npm exec|(?:p?npm|yarn|bun) run|"
-    r"python[\d.]* -m)\s+)*(?:\S*/)?(\S*).*",
-    re.DOTALL,
-)
-"""Matches a command line and its last program."""
+_MARK = re.compile(r"^E {2,}")
+"""Matches what pytest puts before a line about an error."""
+_ITEM = re.compile(r"^ *(?:[-*+]|\w{1,2}[.)]) .*", re.MULTILINE)
 _VOLATILE = re.compile(r"0x[0-9a-f]+|/\S+|\d+")
 _FENCED = re.compile(r"What worked:\n(```+).*?\n\1", re.DOTALL)
 
 
-@dataclass
-class _Trouble:
-    """A problem. `error`: its line, or the person's words if nothing failed. `remarks`: what the assistant said since
-    the last failure; `earlier`: before it."""
+class _Remark(NamedTuple):
+    """A sentence about a problem. `asides`: how far it is only a result or an option, said after the success or in a
+    list."""
 
-    error: str
-    failed: TranscriptMessage
-    tried: list[str]
-    remarks: list[str] = field(default_factory=list[str])
-    earlier: list[str] = field(default_factory=list[str])
-    changes: list[str] = field(default_factory=list[str])
-    succeeded: TranscriptMessage | None = None
-    silent_turns: int = 0
+    text: str
+    role: Role
+    asides: int = 0
 
 
-def extract_lessons(messages: Sequence[TranscriptMessage]) -> Iterator[Candidate]:
-    """Yield lessons. They are never outright, because most of the words are from a tool and the assistant."""
-    trouble: _Trouble | None = None
-    wrong_ways = dict(_wrong_ways(messages))
-    for at, message in enumerate(messages):
-        error = error_line(message)
-        if trouble and message.role is Role.USER and not error and (trouble.remarks or trouble.changes):
-            words = _confirmation(message)
-            if words or trouble.succeeded:
-                yield from _lesson(trouble, message if words else trouble.succeeded or message, words)
-                trouble = None
-            elif trouble.silent_turns == PATIENCE:
-                trouble = None
-            else:
-                trouble.silent_turns += 1
-                if _has("refuses", message.turn.text):
-                    trouble.remarks.clear()
-        elif error and trouble and not trouble.succeeded and message.role is Role.TOOL and _call(message):
-            trouble.tried += [*trouble.changes, _call(message)]  # this call hasn't solved it
-            trouble.changes.clear()
-            trouble.earlier, trouble.remarks = trouble.remarks or trouble.earlier, []
-        elif error:
-            if trouble and trouble.succeeded:
-                yield from _lesson(trouble, trouble.succeeded)
-            trouble = _Trouble(error, message, [_call(message)])
-        elif trouble:
-            _follow(trouble, message)
+class Trouble:
+    """A task of the person that may be a problem, up to its solution. `was_there`: no change of the session caused it.
+    `failed`: the calls that failed or were called wrong; `refuting`: the messages that call them wrong; `changes`: the
+    calls since then; `remarks`: what was said since then, and `earlier` before; `former`: the lesson that turned out to
+    be wrong."""
+
+    def __init__(self, asked: str = "", offset: int = -1) -> None:
+        own = (one.text for one in user_sentences(asked))
+        self.asked = next((one for one in own if len(content_words(one)) >= LEAST_WORDS), "")
+        self.said, self.refuting, self.errors = {offset: asked}, set[int](), _pasted_errors(asked)
+        self.was_there = bool(self.errors) or _has("complains", asked)
+        self.failed, self.changes = list[TranscriptMessage](), list[TranscriptMessage]()
+        self.remarks, self.earlier = list[_Remark](), list[_Remark]()
+        self.succeeded: TranscriptMessage | None = None
+        self.former: Candidate | None = None
+        self.confirmed = self.refused = ""
+        self.silent_turns = 0
+
+    def ends_with(self, message: TranscriptMessage, answer: str) -> bool:
+        """Take up a message of the person, and the `answer` to it; return whether it ends the problem."""
+        text, own = message.turn.text, user_sentences(message.turn.text)
+        self.said[message.offset] = text
+        self.confirmed = next((one.text for one in own if says_it_works(one)), "")
+        is_wrong = _has("wrong", text) or _has("wrong", answer) or _pasted_errors(text)
+        if self.changes and is_wrong and not self.confirmed:
+            self.refuting.add(message.offset)
+            self._reject()
+        elif self.confirmed or self.succeeded or (self.changes and _has("thanks", text)):
+            self.succeeded = message if self.confirmed else self.succeeded or message
+            return True
+        elif not (self.errors or self.failed) or self.silent_turns == PATIENCE:
+            return True
+        elif _has("refuses", text) and self.remarks:
+            self.refused = f"{self.remarks[-1].text}\n> {' '.join(text.split())[:MAX_CHARS]}"
+            self.remarks = []
+        self.silent_turns += 1
+        self.remarks += [_Remark(one.text, message.role) for one in own]
+        return False
+
+    def hear(self, message: TranscriptMessage) -> None:
+        """Take up what the assistant says."""
+        told = [one.text for one in sentences(message.turn.text)]
+        if self.changes and not self.succeeded and any(_has("wrong", one) for one in told):
+            self._reject()
+        if not (self.remarks or self.failed) and all(map(command_of, self.changes)):
+            self.changes = []  # the commands before the first word only look
+        items, late = "\n".join(_ITEM.findall(message.turn.text)), self.succeeded is not None
+        self.remarks += [_Remark(one, message.role, late + (one in items)) for one in told]
+
+    def fail(self, message: TranscriptMessage) -> None:
+        """Take up a call that failed, so that the changes before it haven't solved the problem."""
+        if self.errors or self.failed:
+            self._reject()
         else:
-            trouble = wrong_ways.get(at)
-    if trouble and trouble.succeeded:
-        yield from _lesson(trouble, trouble.succeeded)
+            self.errors, self.was_there = _error_lines(message.turn.text), self.was_there and not self.changes
+            self.changes = []
+        self.failed.append(message)
+
+    def follow(self, message: TranscriptMessage) -> None:
+        """Take up a call that didn't fail."""
+        call, changes = call_text(message), acts(message)
+        is_again = any(repeats(message, one) for one in self.failed)
+        if self.succeeded or not (changes or (is_again and (self.changes or self.remarks))):
+            return
+        self.changes.append(message)
+        is_other = len(self.changes) > 1 or self.remarks or call not in map(call_text, self.failed)
+        if is_again and is_other and (self.was_there or len(self.failed) > 1 or not _TESTS.search(call)):
+            self.succeeded = message
+
+    def _reject(self) -> None:
+        """Note that the changes haven't solved the problem."""
+        self.former = next(self.lesson(), self.former)
+        self.was_there |= not self.errors
+        self.earlier, self.remarks = self.remarks or self.earlier, []
+        self.failed += self.changes
+        self.changes, self.succeeded = [], None
+
+    def explains(self, found: Candidate) -> bool:
+        """Return whether a statement of the person only describes the problem or the result, and passes with it."""
+        text, is_report = self.said.get(found.offset), found.offset == next(iter(self.said))
+        if text is None or found.score >= OUTRIGHT or not (self.errors or self.failed):
+            return False
+        if is_report:
+            return not self.errors or _has("complains", text)
+        is_aside = not found.outright and any(_has(cue, text) for cue in ("wrong", "refuses", "thanks"))
+        return (is_aside or found.offset in self.refuting) and not _has("lasts", found.said)
+
+    def lesson(self) -> Iterator[Candidate]:
+        """Yield the lesson, unless the problem is open, was a slip or went away, or has no explanation."""
+        said = self._explaining(self.remarks) or self._explaining([*self.earlier, *self.remarks])
+        reason, known = said[0].text if said else "", [call_text(one) for one in self.failed]
+        edits = [one for one in self.changes if not command_of(one)]
+        is_known = reason or self.confirmed or (self.errors and len(known) > 1)
+        went_away = not edits and any(_has("line_passing", one.turn.text) for one in self.failed[:1])
+        if self.succeeded is None or went_away or not is_known or _has("passing", reason):
+            return
+        worked = [*map(call_text, [*edits, *self.changes[-1:]] if edits else self.changes)][-MOST_CHANGES:]
+        shown = {*worked, *known[: bool(edits and self.errors)]}  # an edit mends what the first command checks
+        tried = [call_text(one) for one in self.failed if acts(one) and call_text(one) not in shown]
+        about = content_words("\n".join([reason, *worked]))
+        error = max(self.errors, key=lambda line: len(content_words(line) & about), default="")
+        told = [one for one in [*self.earlier, *self.remarks] if one in said and one.text not in self.refused]
+        own = [one.text for one in told if one.role is Role.USER]
+        parts = [
+            ("The error:\n> ", f"`{error}`" if error and "`" not in error else error),
+            ("The problem:\n> ", "" if error else self.asked),
+            ("What failed:\n", _fenced(dict.fromkeys(tried))),
+            ("What the person refused:\n> ", self.refused),
+            ("What worked:\n", _fenced(dict.fromkeys(worked))),
+            ("What the assistant said to it:\n> ", " ".join(one.text for one in told if one.role is Role.ASSISTANT)),
+            ("The person:\n> ", " ".join(filter(None, [*own, self.confirmed]))),
+        ]
+        text = "\n\n".join(f"{head}{body}" for head, body in parts if body)
+        forms, score = read_cues(*_CUES), CONFIRMED if self.confirmed else SUCCEEDED
+        lead, before = forms["lead"].match(lowered(reason)), forms["line_lead"].match(error)
+        title = reason[lead.end() if lead else 0 :]
+        if not title or _has("leans", title):
+            title = error[before.end() if before else 0 :] or self.asked
+        yield Candidate.from_message(self.succeeded, StatementKind.FIX, text, score, False, title, "", self.former)
+
+    def _explaining(self, said: Sequence[_Remark]) -> list[_Remark]:
+        """Return the sentences that explain the problem best, the best first."""
+        about, is_announced = content_words("\n".join([*self.errors, *map(call_text, self.changes)])), False
+        found = list[tuple[float, _Remark]]()
+        for remark in said:
+            words, has = content_words(remark.text), {cue for cue in _WORTH if _has(cue, remark.text)}
+            shared = min(len(words & about), MOST_SHARED) / 2
+            worth = sum(_WORTH[cue] for cue in has) + shared + is_announced + len(words) / 40
+            worth -= remark.asides + (remark.role is Role.USER) * (1 if shared else 3)
+            is_announced = "causes" in has and len(words) < LEAST_WORDS
+            if worth > 0 and not is_announced:
+                found.append((worth, remark))
+        found.sort(key=lambda one: -one[0])
+        return [remark for worth, remark in found[:MOST_REASONS] if worth >= min(1, found[0][0])]
+
+
+def find_troubles(messages: Sequence[TranscriptMessage]) -> Iterator[Trouble]:
+    """Yield each task of the person that may be a problem, up to its solution."""
+    trouble = Trouble()
+    for at, message in enumerate(messages):
+        if message.role is Role.USER:
+            answer = "".join(one.turn.text for one in messages[at + 1 : at + 2] if one.role is Role.ASSISTANT)
+            if trouble.ends_with(message, answer):
+                yield trouble
+                trouble = Trouble(message.turn.text, message.offset)
+        elif message.role is Role.ASSISTANT:
+            trouble.hear(message)
+        elif not message.failed or not (error_line(message) or acts(message)):
+            trouble.follow(message)
+        elif not (trouble.failed and _has("line_passing", message.turn.text)):
+            if trouble.succeeded:
+                yield trouble
+                trouble = Trouble()
+            trouble.fail(message)
+    yield trouble
 
 
 def same_lesson(new: str, known: str) -> bool:
     """Return whether two lessons have the same error, except for numbers and paths, and the same solution."""
-    worked, of_known = _FENCED.search(new), _FENCED.search(known)
+    worked = _FENCED.search(new)
     first, other = (_VOLATILE.sub("#", text.partition("\n\n")[0]) for text in (new, known))
-    return worked is not None and of_known is not None and worked[0] == of_known[0] and first in other
-
-
-def _wrong_ways(messages: Sequence[TranscriptMessage]) -> Iterator[tuple[int, _Trouble]]:
-    """Yield the places at which the assistant calls its last attempts wrong and says why, each with the problem."""
-    asked, attempts = "", list[TranscriptMessage]()
-    for at, message in enumerate(messages):
-        if message.role is Role.ASSISTANT:
-            told = _sentences(message)
-            if attempts and asked and any(_has("wrong", one) for one in told) and _reason(told):
-                yield at, _Trouble(asked, attempts[-1], [*map(_call, attempts)], told)
-            attempts = []
-        elif message.role is Role.TOOL:
-            attempts += [message] if _acts(message) else []
-        elif len(content_words(message.turn.text)) >= LEAST_AFTERWARDS:
-            asked = make_title(message.turn.text)
-
-
-def _sentences(message: TranscriptMessage) -> list[str]:
-    return [sentence.text for sentence in sentences(message.turn.text)]
-
-
-def _acts(message: TranscriptMessage) -> bool:
-    """Return whether a tool changed something, or ran a command that does more than show something."""
-    call, is_command = _call(message), not {"command", "cmd"}.isdisjoint(message.arguments)
-    reads = is_command and read_action(message.arguments, "", None).only_reads
-    return bool(call) and not reads and not _LOOKS.fullmatch(call)
-
-
-def _follow(trouble: _Trouble, message: TranscriptMessage) -> None:
-    if message.role is Role.ASSISTANT:
-        least = LEAST_AFTERWARDS if trouble.succeeded else 0
-        trouble.remarks += [told for told in _sentences(message) if len(content_words(told)) >= least]
-        return
-    call, before = _call(message), _call(trouble.failed)
-    if trouble.succeeded or (_LOOKS.fullmatch(call) and not _LOOKS.fullmatch(before)):
-        return
-    if message.tool == trouble.failed.tool and (not before or _is_like(call, before)):
-        if call != before or trouble.changes or trouble.remarks:
-            trouble.changes.append(call)
-            if len(trouble.tried) > 1 or not _TESTS.search(call):
-                trouble.succeeded = message
-    elif _acts(message):
-        trouble.changes.append(call)
-
-
-def _is_like(call: str, before: str) -> bool:
-    """Return whether a call repeats a failed call: the last program, or most of its words."""
-    return _PROGRAM.sub(r"\1", call) == _PROGRAM.sub(r"\1", before)
-
-
-def _call(message: TranscriptMessage) -> str:
-    """Return the command or change, as it was called; empty if the transcript lacks it."""
-    given = message.arguments
-    if command := given.get("command") or given.get("cmd") or given.get("input"):
-        return command.strip()[:MAX_CHANGE_CHARS]
-    if path := given.get("file_path") or given.get("path"):
-        old, new = given.get("old_string", ""), given.get("new_string") or given.get("content", "")
-        lines = [*(f"- {line}" for line in old.splitlines()), *(f"+ {line}" for line in new.splitlines())]
-        return "\n".join([path, *lines])[:MAX_CHANGE_CHARS] if lines else ""
-    return ""
+    return worked is not None and worked[0] in known and first in other
 
 
 def error_line(message: TranscriptMessage) -> str:
-    """Return the line that says most about an error, with the next line if it announces that; from your messages, only
-    pasted or quoted lines."""
-    if message.role is Role.ASSISTANT or (message.role is Role.TOOL and not message.failed):
-        return ""
-    forms, lines = read_cues(*_CUES), [_PREFIX.sub("", line).strip() for line in message.turn.text.splitlines()]
-    if message.role is Role.USER:
-        own = user_sentences(message.turn.text)
-        if any(map(says_it_works, own)):
-            return ""
-        # The line was pasted: in quotation marks, in code, or outside any sentence.
-        named = [sentence.text for sentence in own if forms["line_word"].search(sentence.view)]
-        lines = [line for line in lines if not any(words in line for words in named)]
+    """Return the line of a tool's output that says most about an error, with the line that it announces."""
+    return next(iter(_error_lines(message.turn.text)), "")
+
+
+def _pasted_errors(text: str) -> Sequence[str]:
+    return () if any(map(says_it_works, user_sentences(text))) else _error_lines(pasted_words(text))
+
+
+def _error_lines(text: str) -> Sequence[str]:
+    """Return the lines that report an error in the most telling form, the most telling first."""
+    forms, lines = read_cues(*_CUES), [_PREFIX.sub("", line) for line in text.splitlines()]
     for told in ([line for line in lines if not forms["line_summary"].search(line)], lines):
         for form in _FORMS:
-            if found := [at for at, line in enumerate(told) if forms[form].search(line)]:
-                at = found[-1] if form == _FORMS[0] else found[0]
-                behind = told[at + 1 : at + 2] if told[at].endswith(":") else []
-                return " ".join((told[at], *behind))[:MAX_ERROR_CHARS]
-    return ""
+            if places := [at for at, line in enumerate(told) if forms[form].search(line)]:
+                parts = [told[at : at + 1 + told[at].rstrip().endswith(":")] for at in places]
+                found = [_MARK.sub("", " ".join(map(str.strip, part)))[:MAX_CHARS] for part in parts]
+                return found[::-1] if form == _FORMS[0] else found
+    return ()
 
 
-def _confirmation(message: TranscriptMessage) -> str:
-    own = user_sentences(message.turn.text)
-    return next((sentence.text for sentence in own if says_it_works(sentence)), "")
-
-
-def _lesson(trouble: _Trouble, message: TranscriptMessage, words: str = "") -> Iterator[Candidate]:
-    """Yield the lesson, unless the failure was a slip or has no explanation."""
-    said = [told for told in trouble.remarks or trouble.earlier if not _has("reports", told)]
-    reason, was_retried = _reason(said), len(trouble.tried) > 1
-    if not (reason or words or was_retried) or (not was_retried and any(_has("passing", told) for told in said)):
-        return
-    explained = [told for told in said if not _has("intends", told) or told == reason] or said
-    remedy = " ".join(" ".join(explained).split())
-    if len(remedy) > MAX_REMEDY_CHARS:
-        remedy = remedy[:MAX_REMEDY_CHARS].rsplit(" ", 1)[0] + " …"
-    worked = list(filter(None, trouble.changes))[-MOST_CHANGES:]
-    parts = [
-        ("The error:", f"> `{trouble.error}`" if "`" not in trouble.error else f"> {trouble.error}"),
-        ("What failed:", _fenced([call for call in dict.fromkeys(trouble.tried) if call not in worked])),
-        ("What worked:", _fenced(worked)),
-        ("What the assistant said to it:", f"> {remedy}" if remedy else ""),
-        ("The person:", f"> {words}" if words else ""),
-    ]
-    text = "\n\n".join(f"{head}\n{body}" for head, body in parts if body)
-    cues, score = read_cues(*_CUES), CONFIRMED if words else SUCCEEDED
-    lead, before = cues["lead"].match(lowered(reason)), cues["line_lead"].match(trouble.error)
-    title = reason[lead.end() if lead else 0 :]
-    if not title or _has("leans", title):
-        title = trouble.error[before.end() if before else 0 :]
-    yield Candidate.from_message(message, StatementKind.FIX, text, score, False, make_title(title))
-
-
-def _reason(said: Sequence[str]) -> str:
-    """Return the sentence that explains an error best; empty if none does."""
-    best, reason = 0.0, ""
-    for told in said:
-        count, is_cause = len(content_words(told)), _has("causes", told)
-        worth = 2 * is_cause - _has("wrong", told) - 2 * _has("intends", told) + count / 100
-        if worth > best and (is_cause or count >= LEAST_REASON):
-            best, reason = worth, told
-    return reason
-
-
-def _fenced(calls: Sequence[str]) -> str:
+def _fenced(calls: Iterable[str]) -> str:
     code = "\n".join(filter(None, calls))
     mark = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`{3,}", code)), 3)
     return f"{mark}\n{code}\n{mark}" if code else ""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.models import NoteState
-from mcp_memory.statements.lessons import CONFIRMED, SUCCEEDED, extract_lessons
+from mcp_memory.statements.candidate import Candidate
+from mcp_memory.statements.extractor import extract_candidates
+from mcp_memory.statements.lessons import CONFIRMED, SUCCEEDED, find_troubles
 from tests.extraction.talks import assistant, person, take, tool
-from tests.support.world import World, paths
+from tests.support.world import World, paths, records
+
+
+def extract_lessons(messages: Sequence[TranscriptMessage]) -> list[Candidate]:
+    return [lesson for trouble in find_troubles(messages) for lesson in trouble.lesson()]
+
 
 ERROR = "ERR_PNPM_OUTDATED_LOCKFILE Cannot install with frozen-lockfile"
 
@@ -174,3 +182,55 @@ def test_a_slip_teaches_nothing(said: str) -> None:
     assert not list(
         extract_lessons([ran("just upp", "error: no recipe", failed=True), assistant(said), ran("just up")])
     )
+
+
+NAMES = "error: the names of the sheet are not in the order of the columns"
+
+
+def changed(change: str, offset: int) -> TranscriptMessage:
+    return replace(edited("de.R", "dds <-", f"{change}\ndds <-"), offset=offset)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("complaint", "admission"),
+    [
+        (
+            "no way, L11 was the fattest mouse",
+            "My fix was wrong: new names don't move the rows, so samples were swapped.",
+        ),
+        ("jetzt ist es noch schlechter", "Neue Namen verschieben keine Zeilen, also waren die Proben vertauscht."),
+        ("toujours pareil", "Les nouveaux noms ne déplacent pas les lignes, donc les échantillons sont échangés."),
+        ("sigue igual", "Los nombres nuevos no mueven las filas, así que las muestras estaban cambiadas."),
+    ],
+)
+async def test_a_fix_that_turns_out_to_be_wrong_is_a_wrong_way(world: World, complaint: str, admission: str) -> None:
+    red, green = ran("Rscript de.R", NAMES, failed=True, offset=2), ran("Rscript de.R", "fitted", offset=5)
+    why, wrong_way = assistant("The rows differ in order.", 3), changed("rownames(s) <- n", 4)
+    talk = [person("the script dies on the new batch", 1), red, why, wrong_way, green]
+    right_way = changed("s <- s[n, ]", 8), ran("Rscript de.R", "fitted", offset=9)
+    answer = [person(complaint, 6), assistant(admission, 7), *right_way, person("thanks", 10)]
+    async with world.engine() as engine:
+        (wrong,) = (await take(engine, talk)).waiting
+        (lesson,) = (await take(engine, answer)).waiting
+        assert [record.id for record in records(engine) if record.state is NoteState.INBOX] == [lesson] != [wrong]
+        (text,) = [data.decode() for name, data in world.files().items() if name.startswith("_inbox/")]
+    failed, _, worked = text.partition("What worked:")
+    assert "rownames" in failed and "s <- s[n, ]" in worked and "rownames" not in worked
+
+
+RULES = {
+    "no way, that's the same error.": "Our archive in Lund is always read-only.",
+    "immer noch derselbe Fehler.": "Unser Archiv in Lund ist immer schreibgeschützt.",
+    "toujours pareil.": "Notre archive à Lund est toujours en lecture seule.",
+    "sigue igual.": "Nuestro archivo en Lund es siempre de solo lectura.",
+}
+
+
+@pytest.mark.parametrize("complaint", RULES)
+def test_only_rules_in_a_complaint_are_proposed(complaint: str) -> None:
+    red, green = ran("Rscript de.R", NAMES, failed=True, offset=2), ran("Rscript de.R", "fitted", offset=5)
+    talk = [person("the script dies on the new batch", 1), red, changed("rownames(s) <- n", 4), green]
+    for said in ("Batch 2 in Lund has 2000 genes.", RULES[complaint]):
+        found = extract_candidates([*talk, person(f"{complaint} {said}", 6)])
+        assert [one.text for one in found if one.offset == 6] == ([said] if said in RULES.values() else [])

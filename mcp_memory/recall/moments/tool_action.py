@@ -1,4 +1,5 @@
-"""Read the action of a client's tool call: the files that it changes and the commands that it runs. Pure."""
+"""Reads a client's tool call: the files that it changes, the commands that it runs, and whether it repeats another one.
+Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,12 +7,29 @@ from itertools import pairwise
 from posixpath import basename, expanduser, join, normpath
 from typing import Any, NamedTuple
 
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.moments import WORD_SETS
 from mcp_memory.recall.moments.shell_line import simple_commands
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$", re.MULTILINE)
 _PATH = re.compile(r"(?![a-z]+://)[\w@.~+-]*[/.][\w@.~+/-]*\w")
+MAX_CALL_CHARS = 1200
+
+_LOOKS = re.compile(
+    r"\S+ (?:-\w+ \S+ )?(?:\S+ )?"
+    r"(?:get|list|ls|show|view|status|info|version|logs?|describe|inspect|ps|outdated|why|tree|help)\b.*"
+    r"|\S*(?:info|nm|dump) .*|(?:top|ping|dig|host|getent|env|date|uptime|ps|df|free|journalctl|sleep|ldd)\b.*"
+    r"|(?:node|python\S*) -[ecp] .*|.* --?(?:version|help)",
+    re.DOTALL,
+)
+"""Matches a command of any program that only shows something."""
+_PROGRAM = re.compile(
+    r"(?:(?:npx|bunx|uvx|(?:uv|poetry) run|p?npm exec|(?:p?npm|yarn|bun) run|python[\d.]* -m)\s+)*"
+    r"(?:\S*/)?((?:gh|git|systemctl) \w+|\S*).*",
+    re.DOTALL,
+)
+"""Matches a command and its program."""
 
 
 class ShellCommand(NamedTuple):
@@ -49,7 +67,7 @@ def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) 
     place = join(folder or "/", texts.get("workdir") or texts.get("dir_path") or "")
     for inside, words in simple_commands("" if patch else command, place):
         commands += _variants(words[:100])
-        reads = _only_reads(words)
+        reads = reads_only(words)
         only_reads &= reads or not words
         named = [word for before, word in pairwise(words) if before == ">"] if reads else words
         files += (join(inside, expanduser(word)) for word in named if _PATH.fullmatch(word))
@@ -78,8 +96,53 @@ def _variants(words: Sequence[str]) -> Iterator[ShellCommand]:
             yield from (ShellCommand((package,), frozenset({"--install"})) for package in plain[2:])
 
 
-def _only_reads(words: Sequence[str]) -> bool:
+def reads_only(words: Sequence[str]) -> bool:
     program, options = basename("".join(words[:1])), words[1:]
     if program == "git":
         return next((word for word in options if word[:1] != "-"), "") not in WORD_SETS["writing_git"]
     return program in WORD_SETS["readers"] or (program == "sed" and not any(word.startswith("-i") for word in options))
+
+
+def command_of(message: TranscriptMessage) -> str:
+    """Return the command that a call runs; empty for another tool."""
+    return (message.arguments.get("command") or message.arguments.get("cmd") or "").strip()
+
+
+def call_text(message: TranscriptMessage) -> str:
+    """Return the command or change, as it was called; empty if the transcript lacks it."""
+    given = message.arguments
+    if command := command_of(message) or given.get("input", "").strip():
+        return command[:MAX_CALL_CHARS]
+    if path := given.get("file_path") or given.get("path"):
+        old, new = given.get("old_string", ""), given.get("new_string") or given.get("content", "")
+        lines = [*(f"- {line}" for line in old.splitlines()), *(f"+ {line}" for line in new.splitlines())]
+        return "\n".join([path, *lines])[:MAX_CALL_CHARS] if lines else ""
+    return ""
+
+
+def acts(message: TranscriptMessage) -> bool:
+    """Return whether a call changes something, or runs a command that does more than show something."""
+    command = command_of(message)
+    return any(_acting(command)) if command else bool(call_text(message))
+
+
+def repeats(message: TranscriptMessage, failed: TranscriptMessage) -> bool:
+    """Return whether a call runs the last program of a failed call again, perhaps otherwise."""
+    again = not call_text(failed) or {*_programs(failed)[-1:]} & {*_programs(message)}
+    return message.tool == failed.tool and bool(again)
+
+
+def _programs(message: TranscriptMessage) -> list[str]:
+    command = command_of(message)
+    acting = list(_acting(command)) or [" ".join(words) for _, words in simple_commands(command) if words]
+    return [_PROGRAM.sub(r"\1", one) for one in acting]
+
+
+def _acting(line: str) -> Iterator[str]:
+    """Yield the commands of a line that do more than show something, also on another machine."""
+    for _, words in simple_commands(line):
+        command = " ".join(words)
+        if words and not (reads_only(words) or _LOOKS.fullmatch(command)):
+            yield command
+        if words[:1] == ["ssh"] and " " in words[-1]:
+            yield from _acting(words[-1])
