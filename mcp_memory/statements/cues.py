@@ -5,7 +5,7 @@ import re
 from functools import cache
 from math import log1p
 
-from mcp_memory.statements.language import languages
+from mcp_memory.statements.language import matches
 from mcp_memory.statements.spoken import SpokenSentence
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import UserSentence
@@ -49,22 +49,21 @@ def patterns(part: str) -> dict[str, re.Pattern[str]]:
 def is_vetoed(sentence: UserSentence) -> bool:
     """Return whether a sentence is a joke, a question, hypothetical, or about the present moment."""
     view = sentence.view
-    vetoes = [*patterns(VETO).values(), *(language["anywhere"] for language in languages())]
-    return sentence.is_question or any(pattern.search(view) for pattern in vetoes)
+    return sentence.is_question or has_cue(view, *patterns(VETO), part=VETO) or matches("anywhere", view)
 
 
 def is_not_to_be_kept(sentence: UserSentence) -> bool:
     """Return whether a sentence is a joke, a confidence, or names a secret."""
-    return any(patterns(VETO)[name].search(sentence.view) for name in ("joke", "confided", "secret"))
+    return has_cue(sentence.view, "joke", "confided", "secret", part=VETO)
 
 
-def has_cue(view: str, *names: str) -> bool:
-    return any(patterns(CUE)[name].search(view) for name in names)
+def has_cue(view: str, *names: str, part: str = CUE) -> bool:
+    return any(patterns(part)[name].search(view) for name in names)
 
 
 def is_limited(view: str) -> bool:
     """Return whether a sentence holds only for a time, in a case or on a condition."""
-    return patterns(AGREEMENT)["limits"].search(view) is not None
+    return has_cue(view, "limits", part=AGREEMENT)
 
 
 def cue_features(view: str, text: str) -> list[float]:
@@ -91,17 +90,17 @@ def features(one: SpokenSentence, ruled: float) -> list[float]:
 def stands_alone(view: str, *, is_explained: bool) -> bool:
     """Return whether a sentence names its subject and states something that lasts: no task, report, open choice or
     question. `is_explained`: the sentence before it, or the question that it answers, names the subject."""
-    own, found = _ANSWER.sub("", view), patterns(REVIEW)
-    if leaves_open(own) or any(found[name].search(own) for name in _PASSING):
+    own = _ANSWER.sub("", view)
+    if leaves_open(own) or has_cue(own, *_PASSING, part=REVIEW):
         return False
     said = content_words(own)
     says_enough = len(said) >= LEAST_TERMS and sum(not word.isdigit() for word in said) >= LEAST_WORDS
-    return is_explained or (says_enough and not found["points"].match(own))
+    return is_explained or (says_enough and not has_cue(own, "points", part=REVIEW))
 
 
 def leaves_open(view: str) -> bool:
     """Return whether a sentence is a task, or depends on what was said before: `the column yes, but …`."""
-    refers = any(patterns(REVIEW)[name].search(view) for name in ("refers", "fragment"))
+    refers = has_cue(view, "refers", "fragment", part=REVIEW)
     return refers or is_cut_off(view) or (is_task(view) and not denies(view))
 
 
@@ -114,14 +113,12 @@ def is_cut_off(view: str) -> bool:
 def is_worth_proposing(view: str) -> bool:
     """Return whether a person could decide on a sentence: neither a program's output, a task, a question nor a
     fragment."""
-    found = patterns(REVIEW)
-    if is_cut_off(view) or any(found[name].search(view) for name in _UNFIT):
-        return False
-    return len(content_words(view)) >= LEAST_WORDS
+    is_unfit = is_cut_off(view) or has_cue(view, *_UNFIT, part=REVIEW)
+    return not is_unfit and len(content_words(view)) >= LEAST_WORDS
 
 
 def is_task(view: str) -> bool:
-    return patterns(REVIEW)["task"].search(view) is not None
+    return has_cue(view, "task", part=REVIEW)
 
 
 def explains(statement: UserSentence, neighbour: UserSentence, *, is_behind: bool) -> bool:

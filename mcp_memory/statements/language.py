@@ -17,9 +17,9 @@ _REPOSITORY_PATH = re.compile(r"(?<![\w/~.:@$\\-])(?:\.?[\w-]+/)+\.?[\w-]+(?:\.[
 
 _FORMS = {
     "lead": r"(?:{})(?:\s*[,:!.–—-]+\s*|\s+)(?=\S)",
-    "denial": r"(?:{})\s*[.!,…]*",
-    "reminder": r"(?:{})\s*[.!,…]*",
-    "works": r"(?:{})\s*(?=[.!,;…]|$)",
+    "denial": r"^(?:{})\s*[.!,…]*$",
+    "reminder": r"^(?:{})\s*[.!,…]*$",
+    "works": r"^(?:{})\s*(?=[.!,;…]|$)",
 }
 """The patterns around the phrases of some kinds."""
 
@@ -45,15 +45,15 @@ def languages() -> tuple[Language, ...]:
     return tuple(map(_language, map(tomllib.loads, texts)))
 
 
-def introduces(line: str) -> bool:
-    """Return whether a line introduces a quotation, in any language."""
-    return any(language["introduces"].search(line) for language in languages())
+def matches(name: str, view: str) -> bool:
+    """Return whether a view matches the pattern of this name in any language."""
+    return any(language[name].search(view) for language in languages())
 
 
 def is_personal(kind: str, statement: str, project: str | None = None) -> bool:
     """Return whether a statement is a preference without limits: not for a place or team in any language, for files of
     a repository, or for the `project` of the session."""
-    if kind != StatementKind.PREFERENCE or any(language["here"].search(statement.lower()) for language in languages()):
+    if kind != StatementKind.PREFERENCE or matches("here", statement.lower()):
         return False
     return not repository_paths(statement) and not (project and names_project(statement, project))
 

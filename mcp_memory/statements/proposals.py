@@ -9,13 +9,13 @@ from functools import partial
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
-from mcp_memory.statements.cues import PROPOSAL, patterns
+from mcp_memory.statements.cues import PROPOSAL, has_cue, patterns
 from mcp_memory.statements.statement_rules import TENTATIVE
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
 from mcp_memory.text.conversation.own_words import MASK
 from mcp_memory.text.dates.due import future_days, in_english
+from mcp_memory.text.language import word_tables
 from mcp_memory.text.language.terms import REPEATED, content_words, coverage
-from mcp_memory.text.language.word_tables import has_cue
 
 HasRead = Callable[[str], bool]
 """Returns whether the assistant has read a statement in its session."""
@@ -29,7 +29,7 @@ its own is a quotation. So is a sentence that proposes nothing, if less than hal
 
 _ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
 """A time before all dates that a sentence may name."""
-_has = partial(has_cue, "mcp_memory.statements", "promises.toml")
+_has = partial(word_tables.has_cue, "mcp_memory.statements", "promises.toml")
 _SENTENCE_ENDS = re.compile(r"[.!?…]+(?=\s|$)|\n\s*\n|[\n|•]")
 
 
@@ -41,7 +41,7 @@ def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
     asks_about_another = is_short and (found["approves"].search(view) or len(content_words(view)) < LEAST_REPEATED)
     if asks_about_another or found["passing"].search(view) or not is_own(said, at):
         return False
-    if any(found[name].search(view) for name in ("proposes", "asks", "intends")):
+    if has_cue(view, "proposes", "asks", "intends", part=PROPOSAL):
         return True
     if said[at].is_question:
         return not (asks_how_it_is(said[at]) or found["goes_on"].search(view))
@@ -116,5 +116,5 @@ def _is_quotation(sentence: UserSentence) -> bool:
     masked = [sentence.text[run.start() : run.end()] for run in re.finditer(f"{MASK}+", sentence.view)]
     own = content_words(sentence.view.replace(MASK, " "))
     longest = max((len(quote.split()) for quote in masked), default=0)
-    proposes = patterns(PROPOSAL)["proposes"].search(sentence.view) is not None
+    proposes = has_cue(sentence.view, "proposes", part=PROPOSAL)
     return longest >= QUOTED_WORDS and (len(own) < UNQUOTED_WORDS or (not proposes and len(own) < longest))

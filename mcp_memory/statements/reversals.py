@@ -26,7 +26,7 @@ def with_reversal(one: SpokenSentence, found: Candidate | None) -> Candidate | N
     candidate otherwise is stored only if it takes back a note. A question, a doubt, a joke or an exception takes back
     nothing."""
     sentence, view = one.sentence, one.sentence.view
-    is_unsure = is_vetoed(sentence) or has_cue(view, "hedge") or patterns(AGREEMENT)["except_now"].search(view)
+    is_unsure = is_vetoed(sentence) or has_cue(view, "hedge") or has_cue(view, "except_now", part=AGREEMENT)
     if not one.is_typed or is_unsure or (found and (found.instead_of or found.voice is not Voice.SAID)):
         return found
     reverses = find_reversal(sentence)
@@ -58,7 +58,7 @@ def refuses_value(sentence: UserSentence) -> bool:
     if refusal is None or is_limited(view) or not re.search(r"\d", view):
         return False
     is_own = refusal.old is not None and not has_cue(view, "reported")
-    return is_own or patterns(AGREEMENT)["changed_mind"].search(view) is not None
+    return is_own or has_cue(view, "changed_mind", part=AGREEMENT)
 
 
 def find_reversal(sentence: UserSentence) -> Reversal | None:

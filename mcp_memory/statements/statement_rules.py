@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from mcp_memory.statements.candidate import StatementKind
-from mcp_memory.statements.language import Language, languages
+from mcp_memory.statements.language import Language, languages, matches
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.dates.ends import find_limit
 from mcp_memory.text.language.facts import FactKind, facts
@@ -51,16 +51,16 @@ def classify(sentence: UserSentence) -> Statement | None:
 
 def is_denial(sentence: UserSentence) -> bool:
     """Return whether a sentence is only a no, so that the next sentence gives the correction."""
-    return any(language["denial"].fullmatch(sentence.view) for language in languages())
+    return matches("denial", sentence.view)
 
 
 def only_asks_for_a_reminder(sentence: UserSentence) -> bool:
     """Return whether a sentence only asks to be reminded of the sentence before it."""
-    return any(language["reminder"].fullmatch(sentence.view.rstrip(" ?")) for language in languages())
+    return matches("reminder", sentence.view.rstrip(" ?"))
 
 
 def says_it_works(sentence: UserSentence) -> bool:
-    return not sentence.is_question and any(language["works"].match(sentence.view) for language in languages())
+    return not sentence.is_question and matches("works", sentence.view)
 
 
 def opening_chars(sentence: UserSentence) -> int:
@@ -100,7 +100,7 @@ def _classify(sentence: UserSentence, language: Language) -> Statement | None:
 def _without_opening(view: str, language: Language) -> str:
     rest = view.strip()
     while opening := language["lead"].match(rest):
-        if language["denial"].fullmatch(rest[: opening.end()].strip()):
+        if language["denial"].match(rest[: opening.end()].strip()):
             break
         rest = rest[opening.end() :]
     return rest

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
-from mcp_memory.statements.language import introduces
+from mcp_memory.statements.language import matches
 from mcp_memory.text.conversation.own_words import MASK, handed_from, masked, own_words, pasted_from
 from mcp_memory.text.conversation.relayed_words import asks_whether_it_is_true, foreign_until, relays
 
@@ -43,7 +43,7 @@ class UserSentence:
 
 def user_sentences(message: str) -> Sequence[UserSentence]:
     """Return the sentences of a user's message in order, up to a line that introduces another author's words."""
-    return _own_sentences(message, introduces)
+    return _own_sentences(message, partial(matches, "introduces"))
 
 
 @lru_cache(maxsize=8)
