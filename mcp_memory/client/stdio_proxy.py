@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 from mcp_memory.client.connection import MCP, ConnectionPool
-from mcp_memory.client.http_connection import Headers, HttpConnection
+from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.client.messages import (
     CANCELLED,
     Id,
@@ -155,7 +155,8 @@ class StdioProxy:
         until = monotonic() + CALL_S
         try:
             with call.on(channel):
-                status, _, body = channel.exchange("POST", MCP, self._headers_of(call), message.line, until)
+                headers = {**JSON, **self._headers(), **headers_of(message, self._negotiated)}
+                status, _, body = channel.exchange("POST", MCP, headers, message.line, until)
         except TimeoutError as error:
             raise DeadlineExceeded(
                 f"the memory daemon did not answer within {CALL_S:g} s", hint="mcp-memory status says what it does"
@@ -171,6 +172,3 @@ class StdioProxy:
         if message.method == "initialize" and status == 200:
             self._negotiated = negotiated_in(answer)
         return answer
-
-    def _headers_of(self, call: PendingCall) -> Headers:
-        return {**JSON, **self._headers(), **headers_of(call.message, self._negotiated)}

@@ -109,7 +109,8 @@ class Comparison:
     def _is_close(self) -> bool:
         if self.shared_words >= self.least.words or (self._new.exact and self._has_all_words):
             return True
-        return self._cosine() >= self.least.cosine
+        cosine = self.cosine(self.older.text, self.newer.text) if callable(self.cosine) else self.cosine
+        return cosine >= self.least.cosine
 
     @property
     def _has_all_words(self) -> bool:
@@ -130,9 +131,6 @@ class Comparison:
             return True
         olds, news = self._sentences
         return bool(olds) and any(all(are_apart(old, new) for old in olds) for new in news)
-
-    def _cosine(self) -> float:
-        return self.cosine(self.older.text, self.newer.text) if callable(self.cosine) else self.cosine
 
     @property
     def _old(self) -> "_Reading":

@@ -9,7 +9,7 @@ import anyio
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
-from mcp_memory.indexing.reconciler import Reconciler, ReconcileResult
+from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.watcher import SweepResult
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runtime.health import Health, IdleDetector
@@ -56,18 +56,15 @@ class Sweeper:
                 self._model.wake()
                 for listener in self.listeners:
                     await listener()
-                return SweepResult(self._folders_to_watch(swept), swept.changed + swept.gone)
+                watched = {  # without the captured sessions, which only we write
+                    self._vault.absolute(folder): signature
+                    for folder, signature in swept.folders.items()
+                    if not folder.startswith(f"@{TRANSCRIPTS}")
+                }
+                return SweepResult(watched, swept.changed + swept.gone)
         finally:
             self.swept.set()
         return None
-
-    def _folders_to_watch(self, swept: ReconcileResult) -> dict[str, Any]:
-        """Leave out the captured sessions, which only we write."""
-        return {
-            self._vault.absolute(folder): signature
-            for folder, signature in swept.folders.items()
-            if not folder.startswith(f"@{TRANSCRIPTS}")
-        }
 
     async def reconcile(self) -> dict[str, Any]:
         """Sweep for a command; return how many notes exist, have changed and are gone."""

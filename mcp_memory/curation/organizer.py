@@ -132,7 +132,9 @@ def _page(path: NotePath, subject: Subject) -> bytes:
 
 
 def _claim(path: NotePath, claim: Claim) -> Iterator[str]:
-    yield f"- {_quoted(path, claim.text)} ({claim.certainty}; {_note(path, claim.latest)})"
+    # without links, which would break here; plain, if it could hide the rest of the page or load something
+    text = unlinked(claim.text, path) if is_harmless(claim.text) else escaped(claim.text)
+    yield f"- {text} ({claim.certainty}; {_note(path, claim.latest)})"
     for one in claim.evidence[1:]:
         yield f"  - also {_note(path, one)}, {one.day}"
     for one in claim.replaces:
@@ -141,12 +143,6 @@ def _claim(path: NotePath, claim: Claim) -> Iterator[str]:
 
 def _note(path: NotePath, one: Evidence) -> str:
     return f"{link(path, one.note.title, one.note.path)}, line {one.line}"
-
-
-def _quoted(path: NotePath, text: str) -> str:
-    """Return a sentence without its links, which would break here. A sentence that could hide the rest of the page or
-    load something becomes plain text."""
-    return unlinked(text, path) if is_harmless(text) else escaped(text)
 
 
 def _contents(path: NotePath, subjects: Mapping[NotePath, Subject], open_conflicts: int) -> bytes:

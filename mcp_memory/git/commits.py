@@ -41,12 +41,12 @@ def find_changes(repository: Repository, paths: Sequence[str]) -> FoundChanges:
     Git lists no file that it ignores, that you made it skip, or that belongs to another repository."""
     status = _read_status(repository)
     changed = [path for path in dict.fromkeys(paths) if path in status and _is_regular_or_gone(repository, path)]
-    if unmerged := [path for path in changed if _is_unmerged(status[path])]:
+    if unmerged := [path for path in changed if "U" in status[path] or status[path] in {"AA", "DD"}]:
         raise Busy(f"{min(unmerged)} has a conflict in git's index", hint="resolve it, then git add or git restore it")
     waiting: dict[str, McpMemoryError] = {
         path: Busy(f"{path} is staged, in another version", hint=f"git commit it, or git restore --staged {path}")
         for path in changed
-        if _is_staged_differently(status[path])
+        if status[path][0] not in " ?" and status[path][1:] != " "  # a commit of ours would replace it in your index
     }
     ours = [path for path in changed if path not in waiting]
     committed = committed_files(repository, ours) if ours and repository.head() else {}
@@ -66,17 +66,6 @@ def _read_status(repository: Repository) -> Mapping[str, str]:
         if line:
             status[repository.from_git_path(line[3:])] += line[:2].decode()
     return status
-
-
-def _is_unmerged(status: str) -> bool:
-    return "U" in status or status in {"AA", "DD"}
-
-
-def _is_staged_differently(status: str) -> bool:
-    """Return whether a version other than the one on disk is staged, which a commit of ours would replace in your
-    index."""
-    is_staged = status[0] not in " ?"
-    return is_staged and status[1:] != " "
 
 
 def _is_regular_or_gone(repository: Repository, path: str) -> bool:

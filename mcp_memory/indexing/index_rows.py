@@ -151,7 +151,8 @@ def to_upsert(
     chunks = [chunk for chunk in cut.chunks if chunk.entry is None or chunk.entry not in forgotten]
     said = "" if chunks else record.properties
     chunks = [_head_chunk(text)] if said else chunks
-    above = _above(record)
+    # the body may not repeat them
+    above = [] if record.is_log else [part[:MAX_ABOVE_CHARS] for part in (record.title, " ".join(record.tags))]
     headings = {chunk.section: chunk.headings for chunk in chunks}
     places = {section: "\n".join([*_missing(above, path), *path]) for section, path in headings.items()}
     unshown = list(record.when) if said else list(filter(None, [record.properties, *record.when]))
@@ -197,11 +198,6 @@ def _indexed(
         said = f"{record.properties}\n" if is_first and record.properties else ""
         embedded = " > ".join(place) + f"\n{said}{chunk.text}"
     return IndexedChunk(chunk, embedded, TextHash(text_hash(embedded)))
-
-
-def _above(record: NoteRecord) -> list[str]:
-    """Return the title and the tags, which the body may not repeat."""
-    return [] if record.is_log else [text[:MAX_ABOVE_CHARS] for text in (record.title, " ".join(record.tags))]
 
 
 def _missing(above: Sequence[str], headings: Sequence[str]) -> list[str]:

@@ -192,7 +192,9 @@ class IndexWriter:
         def is_news(file: NoteFile) -> bool:
             path = file.record.path
             # A file with a problem is checked again even if unchanged.
-            return only is not None or path in self.problems or _is_news(file, known.get(path))
+            was = known.get(path)
+            is_known = was is not None and was.etag == file.record.etag and was.signature
+            return only is not None or path in self.problems or not is_known
 
         while at < len(paths):
             rest = islice(paths, at, None)
@@ -306,7 +308,3 @@ class IndexWriter:
                 await in_thread(
                     lambda number=target.number: self._index.apply(number, changes), what="writing the index"
                 )
-
-
-def _is_news(file: NoteFile, was: IndexedFile | None) -> bool:
-    return was is None or was.etag != file.record.etag or not was.signature

@@ -1,7 +1,6 @@
 """Merges what two devices wrote to the same file."""
 
 import logging
-from collections.abc import Collection
 
 from mcp_memory.core.core import Core, Feature
 from mcp_memory.errors import McpMemoryError
@@ -42,8 +41,7 @@ def build(core: Core) -> Feature:
         about = f"{counted(len(merged) // 2, 'conflict copy', 'conflict copies')} merged"
         return JobReport(about, merged) if merged else None
 
-    def has_copies(paths: Collection[NotePath]) -> bool:
-        return any(map(log_of_copy, paths))
-
-    due = AfterQuiet(quiet_s=QUIET_S, longest_wait_s=LONGEST_WAIT_S, concerns=has_copies)
+    due = AfterQuiet(
+        quiet_s=QUIET_S, longest_wait_s=LONGEST_WAIT_S, concerns=lambda paths: any(map(log_of_copy, paths))
+    )
     return Feature(jobs=[Job(MERGE, "Merges conflict copies of daily logs into the logs", due, merge)])

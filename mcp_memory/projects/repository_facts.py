@@ -93,7 +93,8 @@ def find_repository_facts(folder: str, vault: str = "") -> RepositoryFacts | Non
         return None
     place, name = os.path.split(shared)
     own = os.path.realpath(place if name in _GIT_FOLDERS else shared)
-    if _holds_home(os.path.realpath(folder)) or _holds_home(own) or not is_label(_plain_name(own)):
+    label = os.path.basename(own).removesuffix(".git")
+    if _holds_home(os.path.realpath(folder)) or _holds_home(own) or not is_label(label):
         return None
     values = [*_own_configuration(), *read_values(f"{shared}/config")]
     found = remotes(values)
@@ -111,10 +112,6 @@ def is_label(name: str) -> bool:
 def name_in(label: str) -> str:
     """Return the folder's name from a project's label: `my-app` from `my-app (personal)`."""
     return label.partition(" (")[0]
-
-
-def _plain_name(folder: str) -> str:
-    return os.path.basename(folder).removesuffix(".git")
 
 
 def _holds_home(folder: str) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -69,11 +69,9 @@ def fitted_weights() -> FittedWeights:
     """Read the weights once in a process."""
     stored = json.loads((files("mcp_memory.search") / "fitted_weights.json").read_text("utf-8"))
     confidence = tuple(ConfidenceWeights(row["doubt"], row["features"]) for row in stored["confidence"])
-    return FittedWeights(stored["model"], confidence, _memory_intent(stored["memory_intent"]))
-
-
-def _memory_intent(stored: Mapping[str, Any]) -> MemoryIntent:
-    return MemoryIntent(np.array(stored["weights"], dtype=np.float32), stored["wordings"], stored["doubt"])
+    intent = stored["memory_intent"]
+    weights = np.array(intent["weights"], dtype=np.float32)
+    return FittedWeights(stored["model"], confidence, MemoryIntent(weights, intent["wordings"], intent["doubt"]))
 
 
 if TYPE_CHECKING:

@@ -62,7 +62,9 @@ class HookEndpoint:
         """Answer a hook. Raises Unusable for an unknown event or unusable input, and the engine's errors."""
         event, within = request.path_params["name"], request.headers.get(WITHIN_MS)
         if within is not None:
-            found = await self._answered(event, client, request, self._within_ms(within))
+            is_number = within.isascii() and within.isdigit() and len(within) < 9
+            within_ms = int(within) if is_number else self.config.prompt_ms
+            found = await self._answered(event, client, request, within_ms)
             return Response(found.output, headers={FACTS: json.dumps(found.facts)}, media_type="application/json")
         if not self.config.enabled:
             return Response()
@@ -115,9 +117,6 @@ class HookEndpoint:
         sent = dict(part.split("=", 1) for part in request.headers.get(SWITCHES, "").split(",") if "=" in part)
         config = replace(self.config, enabled=sent["enabled"] == "true") if "enabled" in sent else self.config
         return replace(config, off=tuple(sent["off"].split())) if "off" in sent else config
-
-    def _within_ms(self, header: str) -> int:
-        return int(header) if header.isascii() and header.isdigit() and len(header) < 9 else self.config.prompt_ms
 
 
 log = logging.getLogger(__name__)

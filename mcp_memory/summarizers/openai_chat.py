@@ -111,10 +111,8 @@ class OpenAIChat:
             return SummarizerUnavailable(fault, hint=hints.get(response.status_code))
         if body is None:
             return LlmReply("", prompt.most_tokens, cut=True)
-        return _read(body, prompt) or self._no_completion()
-
-    def _no_completion(self) -> SummarizerUnavailable:
-        return SummarizerUnavailable(f"{self._place} answers something other than a completion")
+        what = f"{self._place} answers something other than a completion"
+        return _read(body, prompt) or SummarizerUnavailable(what)
 
 
 async def _body(response: httpx2.Response) -> bytes | None:

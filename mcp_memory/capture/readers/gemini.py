@@ -40,7 +40,9 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
             context.folder = named[1] if named else context.folder
     content, at = content_parts(line.get("content")), line.get("timestamp")
     if line.get("type") == "user":
-        spoken = [{"type": "text", "text": _spoken(text_at(part, "text"))} for part in content]
+        # without the text that the program and our hooks put in front of it
+        typed = (typed_words(strip_memory(text_at(part, "text"))).strip() for part in content)
+        spoken = [{"type": "text", "text": text} for text in typed]
         return make_message(Role.ASSISTANT if context.delegated else Role.USER, spoken, at, context.session, offset)
     if line.get("type") != "gemini":
         return []
@@ -70,8 +72,3 @@ def _answer(call: Table, session: str, offset: int) -> list[TranscriptMessage]:
     tool = text_at(call, "name"), text_arguments(call.get("args"))
     printed = shown or _OURS.sub("", output)
     return make_tool_message(tool, printed, call.get("timestamp"), session, offset, failed=failed)
-
-
-def _spoken(text: str) -> str:
-    """Return the typed text, without the text that the program and our hooks put in front of it."""
-    return typed_words(strip_memory(text)).strip()

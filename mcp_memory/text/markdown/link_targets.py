@@ -97,7 +97,7 @@ def _markdown_target(target: str, path: str, moved: Mapping[str, str], exists: C
 
 def _wiki_target(target: str, path: str, moved: Mapping[str, str], exists: Callable[[str], bool]) -> str | None:
     bare, tail = divided("wiki", target)
-    named = _with_ending(bare)
+    named = bare if bare.lower().endswith(".md") else f"{bare}.md"
     if "/" not in bare:
         return None
     if bare.startswith("."):
@@ -114,7 +114,3 @@ def _wiki_target(target: str, path: str, moved: Mapping[str, str], exists: Calla
         new = moved[ends[0]].removeprefix(ends[0].removesuffix(named.lstrip("/")))
         new = f"/{new}" if bare.startswith("/") else new
     return (new if bare == named else new.removesuffix(".md")) + tail
-
-
-def _with_ending(name: str) -> str:
-    return name if name.lower().endswith(".md") else f"{name}.md"

@@ -163,7 +163,8 @@ def entries_in(text: str, blocks: Sequence[Block]) -> list[LogEntry]:
         last_line = line + content.rstrip().count("\n")
         # The next append closes an open fence; the hash must not change.
         identity = _closed(content, closer) if end == len(text) else content
-        found.append(LogEntry(block.start, end, line, last_line, time, without_author(title).strip(), _hash(identity)))
+        hash_ = text_hash(identity.strip().replace("\r\n", "\n"), _HASH_DIGITS)
+        found.append(LogEntry(block.start, end, line, last_line, time, without_author(title).strip(), hash_))
     return found
 
 
@@ -216,7 +217,8 @@ def append_entry(text: str, entry: str) -> str:
     glue = "" if text.endswith("\n") else newline
     if closer := _open_fence(text):
         glue += closer + newline
-    if _last_line(text + glue).strip():
+    whole = text + glue
+    if whole[whole.rfind("\n", 0, -1) + 1 :].strip():
         glue += newline
     return text + glue + addition
 
@@ -225,10 +227,6 @@ def _open_fence(text: str) -> str:
     if "```" not in text and "~~~" not in text:
         return ""  # most logs need no scan for each new entry
     return _closing_fence(scan(text, parse(text).body_start, breaks=starts_entry))
-
-
-def _last_line(text: str) -> str:
-    return text[text.rfind("\n", 0, len(text) - 1) + 1 :]
 
 
 def _head_of(text: str, block: Block) -> tuple[str, str] | None:
@@ -264,10 +262,6 @@ def _labels(found: re.Match[str]) -> Labels:
 
 def _quoted(name: str) -> str:
     return _ENDS_A_NAME.sub(lambda found: quote(found.group(), safe=""), name)
-
-
-def _hash(content: str) -> str:
-    return text_hash(content.strip().replace("\r\n", "\n"), _HASH_DIGITS)
 
 
 def _closing_fence(blocks: Iterable[Block]) -> str:

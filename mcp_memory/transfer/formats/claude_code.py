@@ -6,12 +6,11 @@ The format of memory folders is not documented; version 2.1 writes a frontmatter
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.parsed_values import value_at
@@ -78,10 +77,7 @@ def _item(file: SourceFile, project: str | None) -> ImportItem:
     if name == "MEMORY.md":
         item = item_of(file, kind="reference")
     else:
-        item = item_of(file, kind=_kind(meta), title=first_of(meta, "description", "name"))
+        kind = _KINDS.get(str(meta.get("type") or value_at(meta, "metadata", "type")))
+        item = item_of(file, kind=kind, title=first_of(meta, "description", "name"))
         item = replace(item, names=[*item.names, *filter(None, [first_of(meta, "name")])])
     return replace(item, properties={**item.properties, "project": project}) if project else item
-
-
-def _kind(meta: Mapping[str, Any]) -> str | None:
-    return _KINDS.get(str(meta.get("type") or value_at(meta, "metadata", "type")))
