@@ -136,7 +136,7 @@ class CaptureService:
             checkpoint = step.checkpoint
         return total
 
-    def find_unread(self, path: TranscriptPath, least_messages: int, size: int = -1) -> tuple[Unread, bool]:
+    def find_unread(self, path: TranscriptPath, least_messages: int, size: int) -> tuple[Unread, bool]:
         """Return the new lines, and whether they have at least `least_messages`, which are only counted if the size
         isn't `size`. For a worker thread. Raises NotFound, Refused, StorageFailed."""
         checkpoint = self.checkpoints.read(path.client, path.name)
@@ -145,7 +145,7 @@ class CaptureService:
             return found, False
         return found, len(self._step(path, checkpoint).messages) >= least_messages
 
-    def remember_transcript(self, path: TranscriptPath, *, delegated: bool = False) -> None:
+    def remember_transcript(self, path: TranscriptPath, *, delegated: bool) -> None:
         """Record durably that a transcript exists. For a worker thread. Raises StorageFailed."""
         self.checkpoints.save_if_new(Checkpoint(path.client, path.name, context=ReaderContext(delegated=delegated)))
 

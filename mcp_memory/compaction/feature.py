@@ -31,7 +31,7 @@ from mcp_memory.topics.topic_tree import Topic, find_topic
 from mcp_memory.vault.vault import Vault
 
 
-def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int | None = None) -> Payload:
+def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int | None) -> Payload:
     """Serialize the tree. `depth` is the number of levels to list, with notes as the last level; None for all. Counts
     always include everything below; `waiting` is the number of fresh notes."""
     return {
@@ -63,7 +63,7 @@ def plan_payload(
     }
 
 
-def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
+def topic_payload(topic: Topic, depth: int | None) -> Payload:
     """Serialize a topic. `page` is the path of its page, None without one. `ours` is false for a folder of your own,
     and for a topic of another installation, which is `foreign`."""
     earliest, latest = topic.span

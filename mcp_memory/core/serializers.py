@@ -81,7 +81,7 @@ def chain_payload(file: NoteFile, now: datetime) -> Payload:
 
 
 def forgotten_payload(
-    record: NoteRecord, holding: Mapping[str, str] | None, behind: str | None, *, restored: bool = False
+    record: NoteRecord, holding: Mapping[str, str] | None, behind: str | None, *, restored: bool
 ) -> Payload:
     """The answer after a forget, `archive` or restore. `holding`: the other note of its chain that is active now.
     `behind`: the reason why the index is out of date."""

@@ -37,7 +37,7 @@ MOST_ENTRIES = 200
 """The most entries of a log that are read at once, in some 0.8 s."""
 
 
-def with_dates(candidate: Candidate, zone: tzinfo, now: datetime, message: str = "") -> Candidate:
+def with_dates(candidate: Candidate, zone: tzinfo, now: datetime, message: str) -> Candidate:
     """Add the due date to a promise, and to a statement of a `message` for a time its end. With a date, your own
     promise is stored without review; without a date, a promise waits."""
     if candidate.at is None:

@@ -42,7 +42,7 @@ def reason(error: OSError) -> str:
 _RENAMES = KernelRenames()
 
 
-def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
+def append_line(file: Path, line: bytes, *, synced: bool) -> None:
     """Append a line to a file, which is made if missing; on disk when this returns, if `synced`. Raises OSError.
 
     If a crash left half a line, a line break separates ours from it. A line that fails is removed again."""

@@ -121,7 +121,7 @@ class Retrievers:
         *,
         embedder: Embedder | None,
         without_model: str,
-        is_repeat: bool = False,
+        is_repeat: bool,
     ) -> RetrievedRows:
         """Return rows for a question from every retriever of `mode`; also keywords if vectors were wanted but failed. A
         repeat needn't wait in line again.

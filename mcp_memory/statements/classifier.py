@@ -122,7 +122,7 @@ def likelihood(way: str, features: Sequence[float], *states: States, view: str =
     return each_likelihood(way, features, *states, view=view)[0]
 
 
-def each_likelihood(way: str, features: Sequence[float], *states: States, view: str = "") -> list[float]:
+def each_likelihood(way: str, features: Sequence[float], *states: States, view: str) -> list[float]:
     """Return a likelihood for each row of the weights of this name."""
     return _weights()[way].likelihoods(np.concatenate([features, *states]), view).tolist()
 

@@ -87,7 +87,7 @@ def conflict_name(name: str, moment: datetime, number: int = 1) -> str:
 
 
 @contextmanager
-def temp(folder: int, hidden: str, data: bytes, mode: int, group: int | None = None) -> Generator[int]:
+def temp(folder: int, hidden: str, data: bytes, mode: int, group: int | None) -> Generator[int]:
     """Open a new hidden file with these bytes, durable, and locked against the sweep of leftovers.
 
     If writing or fsync fails the file is dropped. fsync is never tried again on it: Linux has dropped the dirty pages,

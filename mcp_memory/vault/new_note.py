@@ -41,7 +41,7 @@ class NotePublisher:
         self._numbering = threading.Lock()
         self._last_numbers: dict[str, int] = {}
 
-    def already_written(self, draft: Draft, same: Sequence[NotePath], *, replaces: bool = False) -> WriteResult | None:
+    def already_written(self, draft: Draft, same: Sequence[NotePath], *, replaces: bool) -> WriteResult | None:
         """Return the active note with the same content, at a place in the ledger or in `same`.
 
         If there is none, return a superseded note whose successor is active, unless the draft was said later or

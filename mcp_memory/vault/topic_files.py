@@ -78,8 +78,8 @@ class TopicFiles:
         after: str,
         redirects: Iterable[Redirect],
         *,
-        is_whole: bool = False,
-        is_personal: bool = False,
+        is_whole: bool,
+        is_personal: bool,
     ) -> NoteFile:
         """Rewrite these link targets in a body and change no other byte, unless that was done before. `before` and
         `after` are sha256 of the body. If `is_whole`, they and all places refer to the whole text. `is_personal`: a

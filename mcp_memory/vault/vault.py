@@ -248,7 +248,7 @@ class Vault:
         with self._superseding:
             return self._retirement.reinstate(path, change, data)
 
-    def mark_compatible(self, path: NotePath, mark: str, caller: Caller = UNKNOWN) -> NoteFile:
+    def mark_compatible(self, path: NotePath, mark: str, caller: Caller) -> NoteFile:
         """Mark a note as compatible with the note with this id or, by `ENTRY=ID`, an entry of a log, so that both stay
         active. Idempotent. Raises the errors of `forget`."""
         self._notes.require_vault()
@@ -353,7 +353,7 @@ class Vault:
                 return self.filing.move_to_free(file, f"{ARCHIVE}/{waiting}")
         return file
 
-    def _retirable(self, path: NotePath, by: Caller = UNKNOWN) -> NoteFile:
+    def _retirable(self, path: NotePath, by: Caller) -> NoteFile:
         file, layout = self.read(path), self.layout
         is_order = self.provenance.is_standing_order(file.record)
         may_retire(path, self.tier(path, file.record.id), layout=layout, by_person=by.is_person, is_order=is_order)

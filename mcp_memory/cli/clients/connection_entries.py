@@ -109,7 +109,7 @@ def stdio_entry(settings: Settings, client: str = "NAME", *, project: str | None
     return {"command": command, "args": arguments}
 
 
-def hook_commands(client: str, settings: Settings, *, shared: bool = False) -> dict[str, str]:
+def hook_commands(client: str, settings: Settings, *, shared: bool) -> dict[str, str]:
     """Map the client's name of each event to our command for it, as in `hook_line`. Return an empty dict for a client
     without hooks."""
     events = CLIENTS[client].hooks

@@ -71,7 +71,7 @@ async def update(core: Core, request: UpdateRequest) -> Payload:
     return await core.search.lookup.reach([request.target], described)
 
 
-async def forgotten_answer(core: Core, record: NoteRecord, *, restored: bool = False) -> Payload:
+async def forgotten_answer(core: Core, record: NoteRecord, *, restored: bool) -> Payload:
     """Describe a note that was just forgotten, archived or restored, with the note that is active in its place. If the
     index is out of date, give the reason."""
     holding = await holding_note(core, record)

@@ -75,8 +75,8 @@ def build_prompt(
     notes: Sequence[ShownNote],
     about: str,
     prompt_tokens: int,
-    fresh_from: int = 0,
-    projects: Sequence[str] = (),
+    fresh_from: int,
+    projects: Sequence[str],
 ) -> ReadingPrompt | None:
     """Return the prompt for the first part of a session that fits into `prompt_tokens`, besides the instructions; None
     without new words of the person. `about`: the day and the project. `projects`: the others."""

@@ -64,7 +64,7 @@ def among_best(
     scores: NDArray[np.float32],
     admitted: AdmittedNotes | None = None,
     *,
-    above: float = -inf,
+    above: float,
 ) -> NDArray[np.intp]:
     """Return the places of the rows of `best`, ascending, and of all that tie with the last of them."""
     keep = scores > above

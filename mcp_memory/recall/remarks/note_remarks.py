@@ -125,7 +125,7 @@ def _children(file: NoteFile) -> list[NotePath]:
     return [NotePath(target) for target in targets if target and target.lower().endswith(".md")]
 
 
-def pointer_line(passages: Sequence[Passage], *, to_ask: bool = False) -> str:
+def pointer_line(passages: Sequence[Passage], *, to_ask: bool) -> str:
     """Return a line that names at most `MOST_POINTERS` notes, each once, by id (or path) and title. `to_ask`: the agent
     should ask the person before it reads them."""
     first = {passage.shown_id: passage for passage in reversed(passages)}

@@ -48,13 +48,13 @@ _JOINTS = re.compile(r"[-_/]+")
 _LEAD = re.compile(r"(?:#{1,6} +|[-*] +)?([^\s:`#][^:`\n]{1,40}): +\S")
 
 
-def subject_of(tags: Sequence[str], project: str = "") -> str:
+def subject_of(tags: Sequence[str], project: str) -> str:
     """Return the first tag that names a subject, in plain words; empty without such a tag. The project's name and the
     kind of the note aren't subjects."""
     return next(iter(subjects_of(tags, project)), "")
 
 
-def subjects_of(tags: Sequence[str], above: str = "") -> tuple[str, ...]:
+def subjects_of(tags: Sequence[str], above: str) -> tuple[str, ...]:
     """Return the tags that name subjects, in plain words, broadest first. What is named `above` them, such as a
     project, and the kind of the note aren't subjects."""
     subjects = (" ".join(_JOINTS.sub(" ", tag).split()) for tag in tags)

@@ -50,7 +50,7 @@ def text_tags(text: str, start: int = 0, *, in_comments: bool = False) -> list[s
     return list(dict.fromkeys(tag for tag in found if any(not char.isdigit() and char not in "/-_" for char in tag)))
 
 
-def plain_text(stretch: str, *, in_comments: bool = False) -> str:
+def plain_text(stretch: str, *, in_comments: bool) -> str:
     """Return prose without code, HTML, wikilinks and the targets of links, and without comments unless `in_comments` is
     set."""
     for opening, closing in () if in_comments else _COMMENTS:

@@ -198,7 +198,7 @@ def _edges(text: str) -> str:
     return text if len(text) <= 2 * _EDGE_CHARS else f"{text[:_EDGE_CHARS]}\n\n{text[-_EDGE_CHARS:]}"
 
 
-def _stretch_says_so(stretch: str, *, reads_wishes: bool = True) -> bool:
+def _stretch_says_so(stretch: str, *, reads_wishes: bool) -> bool:
     """Return whether one block of prose, without code, means private."""
     if reads_wishes and says_off_record(_CLOCK.sub("", _edges(stretch))):
         return True

@@ -150,7 +150,7 @@ class Retirement:
 
         return self._patch(file.record.path, marks)
 
-    def check_supersede(self, file: NoteFile, entry: str | None = None) -> None:
+    def check_supersede(self, file: NoteFile, entry: str | None) -> None:
         """Raise the errors of `supersede`, and write nothing."""
         blob = self.notes.read_bytes(file.record.path)
         frontmatter.patch(editable_text(file.record.path, blob.data), self._supersede_marks(file, NoteId("?"), entry))
