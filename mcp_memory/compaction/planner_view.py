@@ -88,7 +88,10 @@ class PlannerView:
 
     def read_tree(self) -> tuple[list[Topic], list[NoteRecord]]:
         """Return the tree, and the notes without a topic that may be filed, oldest first."""
-        records, linkable = self._records(), self._linkable()
+        records, linkable = self._records(), list[NoteRecord]()
+        for folder in self._folders:  # of kinds, where topics link to lasting notes by any author
+            lasting = Filters(path_prefix=folder, kinds_out=self._kinds_out, private=self._private, now=self._clock())
+            linkable += self._index.notes(lasting, limit=MAX_NOTES)
         filing = self._vault.filing
         tree = build_tree([*records, *linkable], self.root, filing.made_by_us, filing.page_state)
         topics = [topic for top in tree for topic in top.walk()]
@@ -141,13 +144,6 @@ class PlannerView:
         """Return everything below the folder of all topics except private notes, which no other note may quote."""
         wanted = Filters(frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=self.root, now=self._clock())
         return [note for note in self._index.notes(wanted, limit=MAX_NOTES) if not self._private.cover(note)]
-
-    def _linkable(self) -> list[NoteRecord]:
-        """Return lasting notes by any author in the folders of their kinds: topics link to them there. Private notes
-        and notes of conversations with others are skipped."""
-        wanted = [Filters(path_prefix=folder, kinds_out=self._kinds_out, private=self._private, now=self._clock())
-                  for folder in self._folders]  # fmt: skip
-        return [note for each in wanted for note in self._index.notes(each, limit=MAX_NOTES)]
 
     def _plan_notes(self, places: Places) -> list[PlanNote]:
         """Return the notes to plan. Your own notes in a topic of ours stay there."""

@@ -143,7 +143,10 @@ class Freshness:
                 return None
             now = self._now(record.path, signature)
         except (NotFound, PathRefused):
-            return None if self._is_lost() else _Changed(self._vault.provenance.find_note(record.id), self._cut)
+            # Missing notes are kept in the index until they come back or you confirm their loss.
+            if self._vault.is_away or self._reconciler.pruning_paused is not None:
+                return None
+            return _Changed(self._vault.provenance.find_note(record.id), self._cut)
         except McpMemoryError:
             return None
         return None if now.etag == record.etag else now
@@ -160,10 +163,6 @@ class Freshness:
         if file.record.is_log:
             return self._logs.cut(file.record.path, file.text, file.body_start)
         return cut(file.text, file.body_start, self._chunking, log=False)
-
-    def _is_lost(self) -> bool:
-        """Return whether missing notes are kept in the index until they come back or you confirm their loss."""
-        return self._vault.is_away or self._reconciler.pruning_paused is not None
 
     def _behind(self) -> str | None:
         """Return how many files the sweep still has to read, if it reads many."""

@@ -143,7 +143,11 @@ class _Examination:
                 if isinstance(entry, ServerEntry):
                     self._check_server(scope, target.file, entry, text, why_unused, remedy)
                 elif isinstance(entry, OpenClawPlugin):
-                    self._check_openclaw(target.file, entry, text, remedy)
+                    if entry.is_in(text):
+                        obstacle = greet("openclaw", self._settings, self._paths)
+                        self._connect("user", "install", target.file, obstacle, remedy)
+                    if entry.is_shadowed(text):
+                        self._add_todo(f"OpenClaw offers its own memory tools in place of ours, or none: {remedy}")
         states = hooks_of(self._client, scope, target, content, self._paths)
         self._status.hooks.update(states)
         self._check_hooks(states, remedy)
@@ -165,12 +169,6 @@ class _Examination:
             obstacle = find_obstacle(command.client, entry, file, usual, settings, paths)
             self._connect(scope, "stdio", file, obstacle, remedy)
             self._names.add(command.client)
-
-    def _check_openclaw(self, file: Path, plugin: OpenClawPlugin, text: str, remedy: str) -> None:
-        if plugin.is_in(text):
-            self._connect("user", "install", file, greet("openclaw", self._settings, self._paths), remedy)
-        if plugin.is_shadowed(text):
-            self._add_todo(f"OpenClaw offers its own memory tools in place of ours, or none: {remedy}")
 
     def _connect(self, scope: Scope, how: str, file: Path, obstacle: Obstacle | None, remedy: str) -> None:
         self._status.wired.append(ConnectedBy(scope, how, str(file), obstacle and obstacle.why))

@@ -68,7 +68,10 @@ def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bo
     _explain(dialogue, settings, connected)
     cli.show(dialogue.report, ())
     if dialogue.preview and not dry_run:
-        print_status(f"nothing was changed, because {_why_nothing(dialogue)}")
+        why = "there is no terminal to ask on: pass --yes"
+        if all(row["state"] == "not found" for row in dialogue.report["clients"]):
+            why = "no client was found: install one and run this again, or see mcp-memory install generic"
+        print_status(f"nothing was changed, because {why}")
         click.get_current_context().exit(NOT_DONE)
     if dialogue.has_failed:
         click.get_current_context().exit(1)
@@ -93,13 +96,6 @@ def _take_steps(dialogue: Dialogue, settings: Settings, only: Sequence[str], *, 
     dialogue.head("5 of 5  A language model for finished sessions")
     offer_reader(dialogue, settings)
     return connected
-
-
-def _why_nothing(dialogue: Dialogue) -> str:
-    """Return why a setup without a terminal changed nothing, and what to do."""
-    if all(row["state"] == "not found" for row in dialogue.report["clients"]):
-        return "no client was found: install one and run this again, or see mcp-memory install generic"
-    return "there is no terminal to ask on: pass --yes"
 
 
 def _start(dialogue: Dialogue, settings: Settings) -> None:

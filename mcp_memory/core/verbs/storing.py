@@ -212,23 +212,15 @@ async def update(core: Core, request: UpdateRequest) -> Receipt:
     core.indexing.watcher.touch()
     if request.create:
         return await _changed(core, partial(core.vault.editing.create, NotePath(request.target), request.text or ""))
-    return await core.search.lookup.reach(
-        [request.target], lambda places: edit_note(core, places[0], request.text or "", request.expected)
-    )
+    editing, provenance = core.vault.editing, core.vault.provenance
 
-
-async def edit_note(core: Core, place: Place, text: str, expected: str | None) -> Receipt:
-    """Replace the text of a note or entry and index it. Raises the errors of the vault, and DeadlineExceeded, after
-    which the same call returns the outcome."""
-    vault = core.vault
-
-    def change() -> WriteResult:
-        edited = vault.editing.edit(*place, text, expected)
+    def change(place: Place) -> WriteResult:
+        edited = editing.edit(*place, request.text or "", request.expected)
         if edited.file.record.always_load:  # you have just seen its head, and want it so
-            vault.provenance.adopt(edited.file)
+            provenance.adopt(edited.file)
         return edited
 
-    return await _changed(core, change)
+    return await core.search.lookup.reach([request.target], lambda places: _changed(core, partial(change, places[0])))
 
 
 async def _changed(core: Core, change: Callable[[], WriteResult]) -> Receipt:

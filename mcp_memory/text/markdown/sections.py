@@ -57,7 +57,9 @@ def render_entry(content: str, mark: str = "- ") -> str:
     """Render an entry with LF endings after this mark; a mark in `content` is dropped. Only a plain paragraph can have
     no mark. Raises InvalidInput for several entries, and for content that isn't an entry after a mark."""
     body = content.replace("\r\n", "\n").strip()
-    if len(found := entries(body)) > 1 and not _is_about_code(body):
+    # Paragraphs around code form a single entry despite blank lines.
+    is_about_code = {block.kind for block in scan(body)} == {BlockKind.PARAGRAPH, BlockKind.FENCE}
+    if len(found := entries(body)) > 1 and not is_about_code:
         raise InvalidInput(f"this is {len(found)} entries", hint="add one at a time")
     if not mark and [block.kind for block in scan(body)] != [BlockKind.PARAGRAPH]:
         mark = "- "
@@ -95,12 +97,6 @@ def add_entry(text: str, section: str, entry: str) -> str:
 def _is_one(entry: str) -> bool:
     found = entries(entry)
     return len(found) == 1 and not found[0].start and not entry[found[0].end :].strip()
-
-
-def _is_about_code(body: str) -> bool:
-    """Return whether these blocks are paragraphs around code, which form a single entry despite blank lines."""
-    kinds = {block.kind for block in scan(body)}
-    return kinds == {BlockKind.PARAGRAPH, BlockKind.FENCE}
 
 
 def _with_their_code(text: str, blocks: Iterable[Block]) -> Iterator[Block]:
