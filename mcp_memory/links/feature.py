@@ -12,6 +12,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import AfterQuiet, Job
 from mcp_memory.links.linter import LINT_S, Linter
 from mcp_memory.models import NotePath, NoteRecord, NoteState
+from mcp_memory.recall.remarks.note_remarks import linked
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.escape_invisible import visible_in
@@ -62,20 +63,13 @@ class NoteGraph:
             for way in ways:
                 if way and self._is_made(way[-1].to):
                     continue  # a page links to all its notes, and would connect everything
-                for hop in self._hops(way[-1].to if way else start):
-                    if hop.to not in seen and found < MOST_NEIGHBOURS:
-                        seen.add(hop.to)
-                        further.append((*way, hop))
+                for link, to, is_back in linked(self.index, way[-1].to if way else start):
+                    if to not in seen and found < MOST_NEIGHBOURS:
+                        seen.add(to)
+                        further.append((*way, Hop(link.type, is_back, to)))
                         found += at > 0
             ways = further
             yield from ways if at else ()
-
-    def _hops(self, path: NotePath) -> Iterator[Hop]:
-        for one in self.index.links_from(path):
-            if len(one.targets) == 1:
-                yield Hop(one.link.type, is_back=False, to=one.targets[0])
-        for one in self.index.links_to(path, MOST_SHOWN)[0]:
-            yield Hop(one.link.type, is_back=True, to=one.source)
 
     def _is_made(self, path: NotePath) -> bool:
         note = self.index.note(path)

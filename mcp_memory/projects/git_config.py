@@ -26,7 +26,7 @@ def normalized(url: str, host_of: Callable[[str], str] = str) -> str:
     url = url.strip()
     if url.startswith(("/", "file:")):
         path = unquote(urlsplit(url).path) if url.startswith("file:") else url
-        return "/" + _without_end(path).lstrip("/")
+        return "/" + without_end(path).lstrip("/")
     if _HELPER.match(url):
         return _USER.sub("", url, count=1).lower()
     if "://" in url:
@@ -39,7 +39,7 @@ def normalized(url: str, host_of: Callable[[str], str] = str) -> str:
         return ""  # a relative path
     host = host_of(host.strip("[]")).lower().rstrip(".")
     host = _OTHER_NAMES.get(host, host)
-    path = _without_end(unquote(path)).strip("/")
+    path = without_end(unquote(path)).strip("/")
     if host == "dev.azure.com":
         path = path.removeprefix("v3/").replace("/_git/", "/")
     elif host not in _OTHER_NAMES.values():
@@ -58,7 +58,8 @@ def owner_of(origin: str) -> str:
     return parts[-2] if len(parts) > 2 and not is_local(origin) else ""
 
 
-def _without_end(path: str) -> str:
+def without_end(path: str) -> str:
+    """Return the path of a repository without `.git` and slashes at its end."""
     return path.rstrip("/").removesuffix(".git").rstrip("/")
 
 

@@ -7,10 +7,10 @@ projects, but a wrong match would give away confidential notes.
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 
 from mcp_memory.models import ABSENT
-from mcp_memory.projects.git_config import is_local, owner_of
+from mcp_memory.projects.git_config import is_local, owner_of, without_end
 from mcp_memory.projects.project_book import Project, ProjectBook
 from mcp_memory.projects.repository_facts import MAX_LABEL_CHARS, RepositoryFacts, is_label
 
@@ -33,19 +33,12 @@ class NearMatch:
 def find_project(facts: RepositoryFacts, projects: Sequence[Project], is_gone: Callable[[str], bool]) -> Project | None:
     """Return the project of a repository. `is_gone`: whether a folder no longer has a repository."""
     at_home = [one for one in projects if facts.folder in one.folders]
-    for project in at_home:
-        if facts.origin and facts.origin in project.origins:
-            return project
-    for project in at_home:
-        if not (project.origins or project.first_commits) or _begins_alike(facts, project):
-            return project
-    for project in projects:
-        if facts.origin and facts.origin in project.origins:
-            return project
-    for project in projects:
-        if _is_clone_of(facts, project) or _is_moved(facts, project, is_gone):
-            return project
-    return None
+    by_origin = [one for one in projects if facts.origin and facts.origin in one.origins]
+    both = [one for one in at_home if one in by_origin]
+    # The next two ask git, so they wait until they are needed.
+    alike = (one for one in at_home if not (one.origins or one.first_commits) or _begins_alike(facts, one))
+    related = (one for one in projects if _is_clone_of(facts, one) or _is_moved(facts, one, is_gone))
+    return next(chain(both, alike, by_origin, related), None)
 
 
 def learn(facts: RepositoryFacts, project: Project, book: ProjectBook, labels_in_use: Collection[str]) -> Project:
@@ -107,8 +100,8 @@ def _begins_alike(facts: RepositoryFacts, project: Project) -> bool:
 
 def _is_clone_of(facts: RepositoryFacts, project: Project) -> bool:
     """Return whether either repository was cloned from the other's folder."""
-    is_cloned = is_local(facts.origin) and any(_end_off(folder) == facts.origin for folder in project.folders)
-    is_source = _end_off(facts.folder) in project.origins
+    is_cloned = is_local(facts.origin) and any(without_end(folder) == facts.origin for folder in project.folders)
+    is_source = without_end(facts.folder) in project.origins
     return (is_cloned or is_source) and _begins_alike(facts, project)
 
 
@@ -117,10 +110,6 @@ def _is_moved(facts: RepositoryFacts, project: Project, is_gone: Callable[[str],
     too."""
     is_other = facts.origin and project.origins and not is_local(facts.origin)
     return not is_other and all(map(is_gone, project.folders)) and _begins_alike(facts, project)
-
-
-def _end_off(folder: str) -> str:
-    return folder.removesuffix(".git").rstrip("/")
 
 
 def _labels(facts: RepositoryFacts, labels_in_use: Collection[str]) -> Iterator[str]:

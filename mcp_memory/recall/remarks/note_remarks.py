@@ -91,7 +91,7 @@ def _nearest(index: Index, notes: Collection[NoteRecord], filters: Filters) -> l
     found = sorted(
         (link.type == PLAIN, is_back, link.at, path, link.type)
         for note in notes
-        for link, path, is_back in _links(index, note.path)
+        for link, path, is_back in linked(index, note.path)
         if path not in shown and _is_told(index.note(path), note, filters)
     )
     best = {path: (link_type, is_back) for _, is_back, _, path, link_type in reversed(found)}
@@ -99,7 +99,8 @@ def _nearest(index: Index, notes: Collection[NoteRecord], filters: Filters) -> l
     return [_phrase(index, path, *best[path]) for path in nearest]
 
 
-def _links(index: Index, path: NotePath) -> Iterator[tuple[NoteLink, NotePath, bool]]:
+def linked(index: Index, path: NotePath) -> Iterator[tuple[NoteLink, NotePath, bool]]:
+    """Yield the links of a note and to it, each with the note at the other end, and whether it leads to this one."""
     for one in index.links_from(path)[:MOST_READ]:
         if len(one.targets) == 1:
             yield one.link, one.targets[0], False

@@ -57,11 +57,11 @@ def render_entry(content: str, mark: str = "- ") -> str:
     """Render an entry with LF endings after this mark; a mark in `content` is dropped. Only a plain paragraph can have
     no mark. Raises InvalidInput for several entries, and for content that isn't an entry after a mark."""
     body = content.replace("\r\n", "\n").strip()
+    kinds = [block.kind for block in scan(body)]
     # Paragraphs around code form a single entry despite blank lines.
-    is_about_code = {block.kind for block in scan(body)} == {BlockKind.PARAGRAPH, BlockKind.FENCE}
-    if len(found := entries(body)) > 1 and not is_about_code:
+    if len(found := entries(body)) > 1 and {*kinds} != {BlockKind.PARAGRAPH, BlockKind.FENCE}:
         raise InvalidInput(f"this is {len(found)} entries", hint="add one at a time")
-    if not mark and [block.kind for block in scan(body)] != [BlockKind.PARAGRAPH]:
+    if not mark and kinds != [BlockKind.PARAGRAPH]:
         mark = "- "
     first, _, rest = body[len(found[0].mark) if found and not found[0].start else 0 :].partition("\n")
     indent = " " * len(mark.expandtabs(4))
