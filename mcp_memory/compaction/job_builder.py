@@ -198,8 +198,12 @@ class Housekeeper:
         """Remove pages of empty topics, unless you wrote more of a page than its title. Raises NotFound for a page that
         has just disappeared."""
         topics = [topic for top in tree for topic in top.walk() if topic.ours and topic.page and not topic.notes]
-        files = [self.vault.read(topic.page_path) for topic in topics]
-        gone = [file for file in files if is_removable(file, self.vault)]
+        gone = list[NoteFile]()
+        for topic in topics:
+            file = self.vault.read(topic.page_path)
+            made = self.vault.ledger.parts(file.record.id)
+            if made and not own_text(file.text, made):
+                gone.append(file)
         steps = [RemoveStep(file.record.path, file.text) for file in gone]
         if not steps:
             return None
@@ -244,12 +248,6 @@ class Housekeeper:
     def is_due(self, tree: Sequence[Topic]) -> bool:
         """Return whether a list of related topics or the index of topics is outdated although no page is."""
         return bool(build_related(tree, (), self.vault, self.index) or self.update_topic_index(tree))
-
-
-def is_removable(page: NoteFile, vault: Vault) -> bool:
-    """Return whether we made a page and you changed at most its title."""
-    made = vault.ledger.parts(page.record.id)
-    return bool(made) and not own_text(page.text, made)
 
 
 _WORD = re.compile(r"[^\W_]+")

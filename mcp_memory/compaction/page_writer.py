@@ -141,7 +141,9 @@ class PageWriter:
         sources = self.read_sources(*topic.sources) if sources is None else sources
         before = self.vault.read(topic.page_path) if topic.page else None
         above = self.names_above(topic.folder, topic.project)
-        outgrown = _is_outgrown(topic, before, sources, above)
+        outgrown = False  # whether a title chosen from the first notes no longer describes most notes
+        if before and not topic.state.titled and frontmatter.parse(before.text).meta.get("source") == EXTRACTIVE:
+            outgrown = is_outgrown(before.record.title, [subject_of(source.tags, above) for source in sources])
         project_title = self.project_title(topic.folder, topic.project)
         title = project_title
         # A title stays while its notes contain its words. Words of a removed note must go.
@@ -230,13 +232,6 @@ def _say(sources: Sequence[SummarySource], title: str) -> bool:
     """Return whether the sources contain all words of a title."""
     said = (f"{source.title} {' '.join(source.tags)} {source.text}" for source in sources)
     return content_words(title) <= content_words(" ".join(said))
-
-
-def _is_outgrown(topic: Topic, page: NoteFile | None, sources: Sequence[SummarySource], above: str) -> bool:
-    """Return whether a title chosen from the first notes no longer describes most notes."""
-    if page is None or topic.state.titled or frontmatter.parse(page.text).meta.get("source") != EXTRACTIVE:
-        return False
-    return is_outgrown(page.record.title, [subject_of(source.tags, above) for source in sources])
 
 
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:

@@ -31,7 +31,6 @@ from mcp_memory.topics.page import (
 )
 from mcp_memory.topics.page_parts import RELATED_PART, own_text, parts_of
 from mcp_memory.topics.topic_tree import Topic
-from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 
@@ -178,7 +177,9 @@ def build_related(tree: Sequence[Topic], written: Collection[NoteId], vault: Vau
         file = vault.read(topic.page_path)
         section = related_section(file.text)
         is_due = not section or file.record.id in written or not _is_valid(topic.page_path, section, titles)
-        if is_due and _is_list_ours(file, section, vault):
+        made = vault.ledger.parts(file.record.id)
+        is_ours = bool(made) and (not own_text(section, made) if section else not made[-1].get(RELATED_PART))
+        if is_due and is_ours:
             texts[topic.page_path] = file.text
     steps = [step for step in _with_new_lists(topics, texts, vault, index) if step.text != step.before]
     if not steps:
@@ -198,12 +199,6 @@ def nearest_topics(at: int, folders: Sequence[str], directions: NDArray[np.float
         if not any(_are_nested(folders[other], folders[topic]) for topic in (at, *chosen)):
             chosen.append(other)
     return chosen
-
-
-def _is_list_ours(page: NoteFile, section: str, vault: Vault) -> bool:
-    """Return whether you neither changed nor removed a page's list of related topics."""
-    made = vault.ledger.parts(page.record.id)
-    return bool(made) and (not own_text(section, made) if section else not made[-1].get(RELATED_PART))
 
 
 def _with_new_lists(

@@ -57,7 +57,9 @@ class RuntimeFiles:
         HeldLock if another process was faster."""
         with naming_the_cause(str(self.state.root)):
             # A removal may be under way: only files that are still missing at the next check are restored.
-            missed_before, self._missed = self._missed, self._is_amiss()
+            places = [self.state.daemon, self.state.tokens, *([self.state.port] if self.address.port else [])]
+            is_missing = not self.instance.is_current() or not all(place.exists() for place in places)
+            missed_before, self._missed = self._missed, is_missing
             if not self._missed:
                 self.credentials.remember()
             if not (missed_before and self._missed):
@@ -65,10 +67,6 @@ class RuntimeFiles:
             self._restore()
             self._missed = False
             return True
-
-    def _is_amiss(self) -> bool:
-        places = [self.state.daemon, self.state.tokens, *([self.state.port] if self.address.port else [])]
-        return not self.instance.is_current() or not all(place.exists() for place in places)
 
     def _restore(self) -> None:
         self.state.make()

@@ -10,7 +10,7 @@ from time import monotonic
 
 from mcp_memory.errors import GitTooSlow, GitUnavailable
 from mcp_memory.models import is_channel
-from mcp_memory.projects.git_config import ConfigValue, normalized, read_bytes, read_values, remotes
+from mcp_memory.projects.git_config import normalized, read_bytes, read_values, remotes
 from mcp_memory.runtime.git_command import Git
 
 MAX_LABEL_CHARS = 100
@@ -96,7 +96,10 @@ def find_repository_facts(folder: str, vault: str = "") -> RepositoryFacts | Non
     label = os.path.basename(own).removesuffix(".git")
     if _holds_home(os.path.realpath(folder)) or _holds_home(own) or not is_label(label):
         return None
-    values = [*_own_configuration(), *read_values(f"{shared}/config")]
+    above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    files = (f"{above}/git/config", os.path.expanduser("~/.gitconfig"))
+    values = [one for file in files for one in read_values(file) if one.section == "url"]  # for all repositories
+    values += read_values(f"{shared}/config")
     found = remotes(values)
     origin = found.get("origin") or (next(iter(found.values())) if len(found) == 1 else "")
     return RepositoryFacts(own, shared, _address(origin, own), _address(found.get("upstream", ""), own))
@@ -125,13 +128,6 @@ def _address(url: str, folder: str) -> str:
     elif url.startswith("~/"):
         url = os.path.expanduser(url)
     return normalized(url, _host_of) if url else ""
-
-
-def _own_configuration() -> list[ConfigValue]:
-    """Read your `url` sections, which apply to all repositories."""
-    above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    files = (f"{above}/git/config", os.path.expanduser("~/.gitconfig"))
-    return [one for file in files for one in read_values(file) if one.section == "url"]
 
 
 def _host_of(name: str) -> str:

@@ -15,7 +15,7 @@ from mcp_memory.topics.page import CONTENTS, ENTITIES, FRESH, SUMMARIES, is_page
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.ledger import Ledger
-from mcp_memory.vault.note_file import ALWAYS_LOAD, ARCHIVE, DREAMS, INBOX, Layout, NoteFile, file_stem
+from mcp_memory.vault.note_file import ALWAYS_LOAD, ARCHIVE, DREAMS, INBOX, Layout, file_stem
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import Provenance
 from mcp_memory.vault.project_state import is_state
@@ -66,7 +66,10 @@ class NotePublisher:
                 return WriteResult(file, Outcome.DUPLICATE)
             chains = self._notes.chains
             holding = chains.holding(file) if chains and record.superseded_at and not replaces else None
-            if (draft.once or holding) and not _is_said_since(draft, file):
+            ended = retired_at(file)
+            # Marks have whole seconds.
+            is_said_since = draft.created and ended and draft.created.replace(microsecond=0) > ended
+            if (draft.once or holding) and not is_said_since:
                 retired = retired or WriteResult(file, Outcome.DUPLICATE, holding=holding)
         return retired
 
@@ -137,9 +140,3 @@ def name_tails(note_id: NoteId) -> list[str]:
     note costs no more than the fifth."""
     unique = note_id.lower()
     return ["", "-2", "-3", f"-{unique[-6:]}", f"-{unique}"]
-
-
-def _is_said_since(draft: Draft, file: NoteFile) -> bool:
-    """Return whether the draft was made after the note was forgotten, replaced or expired. Marks have whole seconds."""
-    retired = retired_at(file)
-    return draft.created is not None and retired is not None and draft.created.replace(microsecond=0) > retired

@@ -3,7 +3,7 @@
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -125,7 +125,12 @@ def plan_uninstall(settings: Settings) -> UninstallPlan:
     file = settings.file or Path(config_file(os.environ))
     if file.is_file():
         stays.append(f"your settings: rm {shlex.quote(str(file))}")
-    stays += _connected_clients(settings)
+    paths = find_client_paths()
+    for client, scope in CONNECTABLE:
+        is_possible = scope == "user" or paths.project is not None
+        if is_possible and (connected := connecting_file(client, scope, settings, paths)):
+            option = " --scope project" if scope == "project" else ""
+            stays.append(f"{CLIENTS[client].title} ({connected}): mcp-memory uninstall {client}{option}")
     stays.append(f"the program: remove the virtual environment it is installed in, or: pip uninstall {DISTRIBUTION}")
     return UninstallPlan(gone, stays)
 
@@ -148,17 +153,6 @@ def _remove_all(settings: Settings, plan: UninstallPlan) -> None:
         raise StorageFailed(
             f"a daemon has started again and uses {state.root}", hint="run mcp-memory stop, then try again"
         )
-
-
-def _connected_clients(settings: Settings) -> Iterator[str]:
-    """Yield a line for each client that is still connected to this vault."""
-    paths = find_client_paths()
-    for client, scope in CONNECTABLE:
-        if scope == "project" and paths.project is None:
-            continue
-        if file := connecting_file(client, scope, settings, paths):
-            option = " --scope project" if scope == "project" else ""
-            yield f"{CLIENTS[client].title} ({file}): mcp-memory uninstall {client}{option}"
 
 
 def _remove(places: Sequence[Path]) -> None:

@@ -215,18 +215,14 @@ def append_entry(text: str, entry: str) -> str:
     if not text.lstrip("\ufeff"):
         return text + addition
     glue = "" if text.endswith("\n") else newline
-    if closer := _open_fence(text):
+    # Most logs need no scan for each new entry.
+    blocks = scan(text, parse(text).body_start, breaks=starts_entry) if "```" in text or "~~~" in text else ()
+    if closer := _closing_fence(blocks):
         glue += closer + newline
     whole = text + glue
     if whole[whole.rfind("\n", 0, -1) + 1 :].strip():
         glue += newline
     return text + glue + addition
-
-
-def _open_fence(text: str) -> str:
-    if "```" not in text and "~~~" not in text:
-        return ""  # most logs need no scan for each new entry
-    return _closing_fence(scan(text, parse(text).body_start, breaks=starts_entry))
 
 
 def _head_of(text: str, block: Block) -> tuple[str, str] | None:

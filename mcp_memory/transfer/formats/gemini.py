@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 from mcp_memory.storage.path_rules import portable
 from mcp_memory.text.language.sentences import beginning
@@ -32,7 +31,10 @@ def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str],
         if is_instructions:
             project = None if folder.root.name == ".gemini" else project_in(str(folder.root), project_of)
         else:
-            project = _noted_project(folder.root / file.path, project_of)
+            project = None
+            with suppress(OSError, UnicodeError):  # the folder of a project's notes names it
+                root = (folder.root / file.path).parents[1].joinpath(".project_root").read_text("utf-8").strip()
+                project = project_in(root, project_of)
         properties: dict[str, Value] = {"project": project} if project else {}
         items += _saved_memories(file, properties)
         rest = replace(file, text=_SAVED.sub("", file.text))
@@ -52,10 +54,3 @@ def _saved_memories(file: SourceFile, properties: dict[str, Value]) -> Iterator[
             title, text = beginning(words), memory.strip() + "\n"
             facts: dict[str, Value] = {"kind": "fact", "title": title, "created": created, **properties}
             yield ImportItem(key, f"memories/{portable(title)}.md", text, facts, digest=digest_of(text.encode()))
-
-
-def _noted_project(note: Path, project_of: Callable[[str], str | None]) -> str | None:
-    """Return the project that a note in `tmp/<folder>/memory` is about."""
-    with suppress(OSError, UnicodeError):
-        return project_in(note.parents[1].joinpath(".project_root").read_text("utf-8").strip(), project_of)
-    return None

@@ -52,12 +52,14 @@ class DailyLog:
         text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content, labels)
         path = self._open_log(now.date(), len(text.encode("utf-8", "replace")))
         file = self.notes.find(path)
-        if again := self._recent_entry(draft, now) or self._forgotten_entry(file, entry_hash(text)):
+        if again := self._recent_entry(draft, now):
             return again
+        entry = entry_hash(text)
+        if file and entry in file.forgotten_entries and file.has_entry(entry):
+            # Forgotten in this minute: a second one would have the same hash and be forgotten too.
+            return WriteResult(self.retirement.restore_entry(path, entry), Outcome.CREATED, entry)
         before = file.record.etag if file else None
-        added = JournaledAppend(
-            path, entry_hash(text), before, now.timestamp(), draft.content_hash, draft.project, draft.session
-        )
+        added = JournaledAppend(path, entry, before, now.timestamp(), draft.content_hash, draft.project, draft.session)
         self.journal.announce(added, text)
         try:
             stored = self.add(path, text)
@@ -119,13 +121,6 @@ class DailyLog:
             if file and known.entry not in file.forgotten_entries and file.has_entry(known.entry):
                 return WriteResult(file, Outcome.DUPLICATE, known.entry)
         return None
-
-    def _forgotten_entry(self, file: NoteFile | None, entry: str) -> WriteResult | None:
-        """Restore an entry that was forgotten in this minute when it is appended again: a second one would have the
-        same hash and be forgotten too."""
-        if file is None or entry not in file.forgotten_entries or not file.has_entry(entry):
-            return None
-        return WriteResult(self.retirement.restore_entry(file.record.path, entry), Outcome.CREATED, entry)
 
 
 def entry_hash(entry: str) -> str:
