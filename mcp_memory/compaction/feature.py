@@ -10,7 +10,6 @@ from mcp_memory.compaction.auto_compactor import TOPICS_JOB, AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.page_writer import audit
-from mcp_memory.compaction.planner_view import Places
 from mcp_memory.compaction.share.folder import SharedCopies, SharedFolders
 from mcp_memory.compaction.share.share_bundle import build_bundle
 from mcp_memory.compaction.topic_edits import CompactRequest, EditTopicRequest, TreeRequest
@@ -26,7 +25,6 @@ from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import FRESH, TOPICS, summary_text
-from mcp_memory.topics.plan import PlanJob
 from mcp_memory.topics.topic_tree import Topic, find_topic
 from mcp_memory.vault.vault import Vault
 
@@ -39,27 +37,6 @@ def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int 
         "waiting": len(fresh),
         "topics": [topic_payload(topic, depth) for topic in tree],
         "fresh": [note_payload(note) for note in sorted(fresh, key=lambda n: n.path)] if _goes_on(depth) else [],
-    }
-
-
-def plan_payload(
-    jobs: Sequence[PlanJob], places: Places, tree: Sequence[Topic], fresh: Sequence[NoteRecord]
-) -> Payload:
-    """Serialize what a run would do first, with paths below the folder of all topics. `topic` is None for a new topic
-    in the folder `parent`. A run plans again after these jobs. `waiting` is the number of fresh notes that stay."""
-    moving = {places[place].path for job in jobs for place in job.leaves}
-    return {
-        "plan": [
-            {
-                "topic": job.into,
-                "parent": job.parent,
-                "notes": [note_payload(places[place]) for place in job.leaves],
-                "topics": list(job.topics),
-            }
-            for job in jobs
-        ],
-        "stale": [topic.folder for top in tree for topic in top.walk() if topic.stale],
-        "waiting": sum(note.path not in moving for note in fresh),
     }
 
 
@@ -192,12 +169,27 @@ class TopicOperations:
         return {**asdict(await self.compactor.run()), "note": note}
 
     async def _plan(self) -> Payload:
-        """Return what a run would do first, without changing anything."""
+        """Return what a run would do first, without changing anything, with paths below the folder of all topics.
+        `topic` is None for a new topic in the folder `parent`. A run plans again after these jobs. `waiting` is the
+        number of fresh notes that stay."""
         topics, fresh = await self._tree_and_fresh()
         jobs, places = await in_thread(
             self.compactor.planner_view.plan_round, topics, fresh, deadline_s=JOB_S, what="planning"
         )
-        return plan_payload(jobs, places, topics, fresh)
+        moving = {places[place].path for job in jobs for place in job.leaves}
+        return {
+            "plan": [
+                {
+                    "topic": job.into,
+                    "parent": job.parent,
+                    "notes": [note_payload(places[place]) for place in job.leaves],
+                    "topics": list(job.topics),
+                }
+                for job in jobs
+            ],
+            "stale": [topic.folder for top in topics for topic in top.walk() if topic.stale],
+            "waiting": sum(note.path not in moving for note in fresh),
+        }
 
     async def _embed(self) -> str | None:
         """Embed notes without a vector; return why some notes have to wait."""

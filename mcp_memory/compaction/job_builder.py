@@ -136,7 +136,9 @@ class JobBuilder:
         depth = 1 + max((topic.depth for topic in moving.topics), default=0)
         above = self._pages.names_above(NotePath(f"{parent}/"), project)
         summary = self._pages.summarize(sources, depth, above, known_title, siblings)
-        name = _folder_name(siblings, summary.title)
+        taken = {sibling.partition("-")[2] for sibling in siblings}
+        slugs = [short_slug(phrase) for phrase in summary.title.split(", ")]
+        name = f"{next_number(siblings):02}-{next((slug for slug in slugs if slug not in taken), slugs[0])}"
         folder = NotePath(f"{parent}/{name}")
         steps, children = self.moves.move_into(folder, moving, taken=())
         page = self._pages.write(folder, summary, children, is_titled=bool(title))
@@ -171,13 +173,6 @@ class JobBuilder:
         sources = self._pages.read_sources(topics, [note for note in leaves if note.id not in gone])
         children = [child for child in topic.children if child.id not in gone]
         return self._pages.rewrite(topic, children, sources).step
-
-
-def _folder_name(siblings: Collection[str], title: str) -> str:
-    """Return a new topic's folder name, from the first phrase of its title that no sibling uses."""
-    taken = {name.partition("-")[2] for name in siblings}
-    slugs = [short_slug(phrase) for phrase in title.split(", ")]
-    return f"{next_number(siblings):02}-{next((slug for slug in slugs if slug not in taken), slugs[0])}"
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,13 @@ class PlannerView:
     def plan_round(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> tuple[list[PlanJob], Places]:
         """Return the jobs, and the notes at the places that the jobs name."""
         places = place_notes(tree, self._without_tail(fresh), self.root)
-        notes = self._plan_notes(places)
+        inside, may_move = f"{self.root}/", self._vault.filing.may_move
+        notes = [
+            PlanNote(place, age_of(note)[0], note.project or "",
+                     note.path.startswith(inside) and not may_move(note.path, note.id),  # your own notes stay there
+                     subjects_of([*note.tags, *lead_of(note.title).split(", ")], note.project or ""), _words(note))
+            for place, note in places.items()
+        ]  # fmt: skip
         return plan(notes, self._vectors([note.path for note in places.values()]), self._config), places
 
     def find_pending(
@@ -144,16 +150,6 @@ class PlannerView:
         """Return everything below the folder of all topics except private notes, which no other note may quote."""
         wanted = Filters(frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=self.root, now=self._clock())
         return [note for note in self._index.notes(wanted, limit=MAX_NOTES) if not self._private.cover(note)]
-
-    def _plan_notes(self, places: Places) -> list[PlanNote]:
-        """Return the notes to plan. Your own notes in a topic of ours stay there."""
-        inside, may_move = f"{self.root}/", self._vault.filing.may_move
-        return [
-            PlanNote(place, age_of(note)[0], note.project or "",
-                     note.path.startswith(inside) and not may_move(note.path, note.id),
-                     subjects_of([*note.tags, *lead_of(note.title).split(", ")], note.project or ""), _words(note))
-            for place, note in places.items()
-        ]  # fmt: skip
 
     def _without_tail(self, fresh: Sequence[NoteRecord]) -> Sequence[NoteRecord]:
         """Drop the newest notes, which aren't filed yet."""

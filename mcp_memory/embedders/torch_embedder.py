@@ -36,9 +36,12 @@ class TorchEmbedder(WithoutStates):
         """Open the model. A prompt that isn't empty replaces the model's own. Raises EmbedderUnavailable."""
         self._model: Any = load_model(source)
         self._lock = threading.Lock()
-        model_query, model_document = _prompts(self._model)
-        self._query_prompt = query_prompt or model_query
-        self._document_prompt = document_prompt or model_document
+        # `encode_query` and `encode_document` prepend these prompts of the model.
+        own = self._model.prompts
+        usual = own.get(self._model.default_prompt_name) or ""
+        model_document = next((own[name] for name in DOCUMENT_PROMPTS if name in own), usual)
+        self._query_prompt = query_prompt or own.get("query", usual) or ""
+        self._document_prompt = document_prompt or model_document or ""
         # Some tokenizers state an absurd number for "no limit".
         limit = min(MAX_TOKENS, self._model.max_seq_length or MAX_TOKENS)
         self._max_chars = limit * CHARS_PER_TOKEN
@@ -107,10 +110,3 @@ def _pooling(model: Any) -> str:
             mode = module.pooling_mode
             return mode if isinstance(mode, str) else "+".join(mode)
     return "-"
-
-
-def _prompts(model: Any) -> tuple[str, str]:
-    """Return the (query, document) prompts that `encode_query` and `encode_document` prepend."""
-    fallback = model.prompts.get(model.default_prompt_name) or ""
-    document = next((model.prompts[name] for name in DOCUMENT_PROMPTS if name in model.prompts), fallback)
-    return model.prompts.get("query", fallback) or "", document or ""

@@ -53,7 +53,12 @@ class Engine:
     def __init__(self, core: Core) -> None:
         """Answer with a core whose features are built."""
         self._core = core
-        self._operations = _operations_of(core)
+        self._operations: dict[str, Operation] = {}
+        for one in (note_handlers, session_handlers, project_handlers, vault_handlers, review_handlers):
+            for name, operation in one.OPERATIONS.items():
+                self._operations[name] = replace(operation, answer=partial(operation.answer, core))
+        for feature in core.features:
+            self._operations |= feature.operations
         self.projects = ProjectFinder(core.projects)
         config = core.config
         shipped = {kind.about for kind in SHIPPED_KINDS.values()}  # their names say enough to an agent
@@ -117,18 +122,6 @@ class Engine:
         else:
             self._core.background.health.faults.pop("state", None)
             self._core.indexing.watcher.hurry()  # derive again what was lost with it
-
-
-def _operations_of(core: Core) -> Mapping[str, Operation]:
-    """Return the operations of the core and of its features, by name."""
-    handlers = (note_handlers, session_handlers, project_handlers, vault_handlers, review_handlers)
-    found: dict[str, Operation] = {}
-    for one in handlers:
-        for name, operation in one.OPERATIONS.items():
-            found[name] = replace(operation, answer=partial(operation.answer, core))
-    for feature in core.features:
-        found |= feature.operations
-    return found
 
 
 def _named_in(request: object, caller: Caller) -> Caller:

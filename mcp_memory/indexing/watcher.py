@@ -109,21 +109,16 @@ class Watcher:
             try:
                 hinted = True
                 while True:
-                    swept = await self._sweep()
-                    if swept:
-                        self._compare(swept, hinted=hinted)
+                    if swept := await self._sweep():
+                        is_other = swept.folders != self._folders  # then no event could come
+                        is_untold = self._stands and swept.changed > 0 and not hinted and not is_other
+                        self._untold += is_untold
+                        if is_other or (is_untold and self._untold == UNTOLD_SWEEPS):
+                            self._folders, self._stands = swept.folders, False
+                            self._rewatch.set()
                     hinted = await self._wait()
             finally:
                 self._rewatch.set()  # the only thing that ends the watching thread
-
-    def _compare(self, swept: SweepResult, *, hinted: bool) -> None:
-        """Compare the folders and changes of a sweep with the watched folders and events."""
-        is_other = swept.folders != self._folders  # then no event could come
-        is_untold = self._stands and swept.changed > 0 and not hinted and not is_other
-        self._untold += is_untold
-        if is_other or (is_untold and self._untold == UNTOLD_SWEEPS):
-            self._folders, self._stands = swept.folders, False
-            self._rewatch.set()
 
     async def _wait(self) -> bool:
         """Wait until the next sweep is due; True if a hint made it due."""

@@ -94,13 +94,6 @@ def apply(change: ConfigChange, now: datetime) -> Path | None:
     return backup
 
 
-def _mark_as_made(folder: Path) -> None:
-    """Mark a folder as made for our file. Where a file system can't, the empty folder stays when our file goes."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.setxattr(folder, MADE_BY_US, b"1")
-
-
 def _is_made_by_us(folder: Path) -> bool:
     return sys.platform == "linux" and MADE_BY_US in os.listxattr(folder)
 
@@ -183,7 +176,9 @@ def _made(folder: Path, new: bytes | None) -> Generator[None]:
         for above in reversed(missing):
             with suppress(FileExistsError):
                 above.mkdir(mode=0o700)
-                _mark_as_made(above)
+                if sys.platform == "linux":  # where a file system can't, the empty folder stays when our file goes
+                    with suppress(OSError):
+                        os.setxattr(above, MADE_BY_US, b"1")
             sync_folder(above.parent)
         yield
     except BaseException:

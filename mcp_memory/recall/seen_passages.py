@@ -68,7 +68,12 @@ class SeenPassages:
         """Forget a session's marks: its context is empty, or it ended. Also removes sessions that ended long ago."""
         with self._lock:
             self._drop(self._file(session))
-            self._expire()
+            with _in_memory_alone():
+                newest = sorted(((file.stat().st_mtime, file) for file in self._folder.glob("*")), reverse=True)
+                oldest = time() - KEPT_S
+                for number, (written, file) in enumerate(newest):
+                    if number >= MOST_SESSIONS or written < oldest:
+                        self._drop(file)
 
     def _known(self, file: Path) -> frozenset[str]:
         known = self._sessions.get(file)
@@ -78,14 +83,6 @@ class SeenPassages:
         self._sessions.store(file, frozenset())
         with _in_memory_alone():
             file.unlink(missing_ok=True)
-
-    def _expire(self) -> None:
-        with _in_memory_alone():
-            newest = sorted(((file.stat().st_mtime, file) for file in self._folder.glob("*")), reverse=True)
-            oldest = time() - KEPT_S
-            for number, (written, file) in enumerate(newest):
-                if number >= MOST_SESSIONS or written < oldest:
-                    self._drop(file)
 
     def _file(self, session: str) -> Path:
         return self._folder / text_hash(session, 32)

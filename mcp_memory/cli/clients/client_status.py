@@ -150,7 +150,10 @@ class _Examination:
                         self._add_todo(f"OpenClaw offers its own memory tools in place of ours, or none: {remedy}")
         states = hooks_of(self._client, scope, target, content, self._paths)
         self._status.hooks.update(states)
-        self._check_hooks(states, remedy)
+        for state in sorted({*states.values()} - {TRUSTED, WIRED, UNREAD}):
+            why = self._client.why_hooks_off(self._paths) if state == OFF else None
+            default = REMEDIES.get((self._client.name, state), f"hooks are {state}: {remedy}")
+            self._add_todo(f"{why} turns off our hooks, too" if why else default)
 
     def _check_server(
         self, scope: Scope, file: Path, ours: ServerEntry, text: str, why_unused: str | None, remedy: str
@@ -186,12 +189,6 @@ class _Examination:
             self._add_todo(f"Claude Code asks before each memory tool, and `claude -p` refuses it: {remedy}")
         elif permission == "denied":
             self._add_todo(f"a rule in permissions.deny blocks the memory tools: look for mcp__{server}")
-
-    def _check_hooks(self, states: Mapping[str, str], remedy: str) -> None:
-        for state in sorted({*states.values()} - {TRUSTED, WIRED, UNREAD}):
-            why = self._client.why_hooks_off(self._paths) if state == OFF else None
-            default = REMEDIES.get((self._client.name, state), f"hooks are {state}: {remedy}")
-            self._add_todo(f"{why} turns off our hooks, too" if why else default)
 
     def _add_todo(self, line: str | None) -> None:
         if line and line not in self._status.todo:

@@ -189,7 +189,13 @@ def _show_problems(cli: CommandContext, *, repair: bool) -> bool:
     if not cli.settings.vault_path.is_dir():
         raise no_vault(cli.settings)
     done = _repair(cli) if repair else []
-    found = _examine(cli, asks_anyway=repair)
+    found = list(check_state(cli.settings))
+    if repair or all(finding.severity != "error" for finding in found):
+        # Otherwise the tokens are readable by others, and no daemon may be asked until they are private again.
+        try:
+            found = by_severity([*found, *_ask_engine(cli)])
+        except (Busy, StorageFailed) as error:  # as in a sandbox
+            found.append(Finding("error", error.message, error.hint or "mcp-memory status"))
     is_well = all(finding.severity == "info" for finding in found)
     lines = [*(f"done: {line}" for line in done), *_lines(found), *(["no problems found"] if is_well else [])]
     cli.show({"findings": list(map(asdict, found)), "done": done}, lines)
@@ -204,18 +210,6 @@ def _repair(cli: CommandContext) -> list[str]:
     if not cli.as_json:
         say_all(_lines(finding for finding in _ask_engine(cli) if finding.fixable))
     return [*done, *cli.ask("fix")["done"]]
-
-
-def _examine(cli: CommandContext, *, asks_anyway: bool) -> list[Finding]:
-    """Return the findings about the state folder and, unless those forbid it, about the vault."""
-    found = list(check_state(cli.settings))
-    if asks_anyway or all(finding.severity != "error" for finding in found):
-        # Otherwise the tokens are readable by others, and no daemon may be asked until they are private again.
-        try:
-            found = by_severity([*found, *_ask_engine(cli)])
-        except (Busy, StorageFailed) as error:  # as in a sandbox
-            found.append(Finding("error", error.message, error.hint or "mcp-memory status"))
-    return found
 
 
 def _ask_engine(cli: CommandContext) -> list[Finding]:

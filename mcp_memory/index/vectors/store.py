@@ -214,7 +214,12 @@ class Slots:
             self._add(batch)
             tell(self._slot / last)
         if self._unchecked_rows >= CHECKED_ROWS:
-            self._drop_dead(connection)
+            self._unchecked_rows = 0
+            chunks = connection.execute(f"SELECT chunk FROM {self._tables.vectors} WHERE slot <= ?", [self._slot])
+            alive = np.fromiter((row[0] for row in chunks), dtype=np.int64)
+            block = joined(self._blocks)
+            if len(block.ids) >= 2 * len(alive) + CHECKED_ROWS:  # more than half are of replaced notes
+                self._blocks = [block.chosen(np.isin(block.ids, alive))]
 
     def _add(self, batch: list[tuple[int, int, bytes]]) -> None:
         try:
@@ -231,12 +236,3 @@ class Slots:
         # Blocks double in size, so that after a thousand appends of one note there are a dozen blocks to scan.
         while len(self._blocks) > 1 and len(self._blocks[-2].ids) <= 2 * len(self._blocks[-1].ids):
             self._blocks[-2:] = [joined(self._blocks[-2:])]
-
-    def _drop_dead(self, connection: sqlite3.Connection) -> None:
-        """Drop the vectors of replaced notes if they are more than half."""
-        self._unchecked_rows = 0
-        chunks = connection.execute(f"SELECT chunk FROM {self._tables.vectors} WHERE slot <= ?", [self._slot])
-        alive = np.fromiter((row[0] for row in chunks), dtype=np.int64)
-        block = joined(self._blocks)
-        if len(block.ids) >= 2 * len(alive) + CHECKED_ROWS:
-            self._blocks = [block.chosen(np.isin(block.ids, alive))]

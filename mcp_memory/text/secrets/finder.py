@@ -68,7 +68,13 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def _all(text: str) -> Iterator[Secret]:
-    yield from _private_keys(text)
+    at = 0
+    while "PRIVATE KEY" in text and (begin := _KEY_START.search(text, at)):
+        at = begin.end()
+        if len(set(begin[1])) >= _LEAST_IN_A_KEY:
+            end = _KEY_END.search(text, at)
+            at = end.end() if end else len(text)  # a key without an end extends to the end of the text
+            yield Secret("private key", begin.start(), at)
     yield from _tokens(text)
     for form in (*_FORMS, *CONTAINERS, *CALLED):
         if any(hint in text for hint in form.hints):
@@ -107,17 +113,6 @@ _KEY_END = re.compile(r"-----END (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-
 _FEWEST_DIGITS = 3
 _LEAST_IN_A_KEY = 6
 """The minimum number of distinct characters in the first line of a key."""
-
-
-def _private_keys(text: str) -> Iterator[Secret]:
-    """Yield whole keys; a key without an end extends to the end of the text."""
-    at = 0
-    while "PRIVATE KEY" in text and (begin := _KEY_START.search(text, at)):
-        at = begin.end()
-        if len(set(begin[1])) >= _LEAST_IN_A_KEY:
-            end = _KEY_END.search(text, at)
-            at = end.end() if end else len(text)
-            yield Secret("private key", begin.start(), at)
 
 
 def _is_jwt(value: str) -> bool:

@@ -20,21 +20,18 @@ class NormalizedText:
         # The positions after each changed piece, in the new text and in the original text.
         self._ends, self._original_ends = [0], [0]
         if not original.isascii() and (_INVISIBLE.search(original) or not unicodedata.is_normalized("NFKC", original)):
-            self.text = self._normalize(original)
-
-    def _normalize(self, original: str) -> str:
-        pieces: list[str] = []
-        length = at = 0
-        for letter in _LETTER.finditer(original):
-            normal = unicodedata.normalize("NFKC", _INVISIBLE.sub("", letter[0]))
-            if normal == letter[0]:
-                continue
-            pieces += (original[at : letter.start()], normal)
-            length += letter.start() - at + len(normal)
-            at = letter.end()
-            self._ends.append(length)
-            self._original_ends.append(at)
-        return "".join([*pieces, original[at:]])
+            pieces: list[str] = []
+            length = at = 0
+            for letter in _LETTER.finditer(original):
+                normal = unicodedata.normalize("NFKC", _INVISIBLE.sub("", letter[0]))
+                if normal == letter[0]:
+                    continue
+                pieces += (original[at : letter.start()], normal)
+                length += letter.start() - at + len(normal)
+                at = letter.end()
+                self._ends.append(length)
+                self._original_ends.append(at)
+            self.text = "".join([*pieces, original[at:]])
 
     def original_position(self, position: int) -> int:
         """Return where in the original a position of the normalized text is."""
