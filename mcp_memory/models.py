@@ -3,8 +3,6 @@
 This module is over 300 lines because every room may need any of these values.
 """
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -48,6 +46,7 @@ class NoteState(StrEnum):
 
     ACTIVE = "active"
     ARCHIVED = "archived"  # in `_archive/`, or superseded, or archived by status
+    REPLACED = "replaced"  # superseded, and in `_archive/`; only a search as of a past date finds it
     INBOX = "inbox"  # a candidate in `_inbox/` that awaits review
     SUMMARY = "summary"  # a page of the topic tree: made from other notes, so it would repeat them in an answer
     TRANSCRIPT = "transcript"  # a captured session: searched only if its folder is asked for

@@ -86,7 +86,7 @@ def forgotten_payload(
     """The answer after a forget, `archive` or restore. `holding`: the other note of its chain that is active now.
     `behind`: the reason why the index is out of date."""
     status = Status.ACTIVE if restored else Status.DELETED
-    if record.state is NoteState.ARCHIVED:
+    if record.state in {NoteState.ARCHIVED, NoteState.REPLACED}:
         status = Status.SUPERSEDED if record.superseded_at else Status.ARCHIVED
     payload = {"id": record.id, "path": record.path, "etag": record.etag, "status": status.value}
     further = {"holds_now": holding, "behind": behind}

@@ -1,4 +1,4 @@
-"""Configures decay and dreams. Standard library only: `settings` imports this where milliseconds count."""
+"""Configures decay. Standard library only: `settings` imports this where milliseconds count."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +13,4 @@ class DecayConfig:
     over_days: int = 30
 
 
-@dataclass(frozen=True)
-class DreamsConfig:
-    """Section `[dreams]`; `configs/default.toml` documents each key."""
-
-    auto_promote: float = 0.0
-
-
-SECTIONS: Mapping[str, type[Any]] = {"decay": DecayConfig, "dreams": DreamsConfig}
+SECTIONS: Mapping[str, type[Any]] = {"decay": DecayConfig}

@@ -16,6 +16,7 @@ from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.curation.organizer import Organizer, OrganizeRequest
 from mcp_memory.jobs.job import Daily, Job
 from mcp_memory.models import Filters
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.vault.journals.change_journal import DREAM
 from mcp_memory.vault.journals.tombstones import Caller
 
@@ -26,7 +27,7 @@ def build(core: Core) -> Feature:
     core.recall.answerer.subjects.append(answers)
     claims = ClaimOperations(core, answers)
     core.search.answers_at[CLAIMS] = claims.search
-    files = DreamFiles(core.vault, core.indexing.writer, core.config.state / "dreams")
+    files = DreamFiles(core.vault, core.indexing.writer, JsonLines(core.config.state / "dreams.jsonl"))
     forget = partial(forget_as, core, Caller(DREAM, is_person=True))
     dreamer = Dreamer(core, files, DreamSources(core), partial(append_for_source, core), forget)
     core.runs.others.append(dreamer)
@@ -56,7 +57,7 @@ def build(core: Core) -> Feature:
                 archivist.run,
             ),
         ],
-        copies=DreamCopies(core, files),
+        copies=DreamCopies(files),
         reviewers=[dreams, claims, archivist],
         left_archive=archivist.withdraw_lesson,
     )

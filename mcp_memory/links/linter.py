@@ -123,7 +123,7 @@ class Repairer:
         return Repair(to, target, how or ("content" if note.id.startswith("path:") else "id"))
 
 
-READ = frozenset({NoteState.ACTIVE, NoteState.ARCHIVED})
+READ = frozenset({NoteState.ACTIVE, NoteState.ARCHIVED, NoteState.REPLACED})
 """The states of notes whose links are checked. Pages are regenerated, and candidates wait for you."""
 EVERY = 1_000_000
 LINT_S = 300.0
@@ -162,7 +162,7 @@ class Linter:
             ],
         }
         if fix and steps:
-            report = await self.runs.relocate(steps, "links repaired")
+            report = await self.runs.relocate([[step] for step in steps], "links repaired")
             done = {step.path for step in steps if step.path in report.done}
             answer["found"] = [one for one in answer["found"] if not (one["repair"] and one["path"] in done)]
             repaired = sum(len(step.redirects) for step in steps if step.path in done)
@@ -175,7 +175,7 @@ class Linter:
         certain = [one for one in found if one.repair and one.repair.how != BY_NAME]
         read = partial(self._steps, certain, personal=False)
         steps = (await in_thread(read, what="reading notes", deadline_s=LINT_S))[0]
-        report = await self.runs.relocate_in_background(steps, "links repaired") if steps else None
+        report = await self.runs.relocate_in_background([[step] for step in steps], "links repaired") if steps else None
         if report is None or not report.done:
             return None
         count = sum(len(step.redirects) for step in steps if step.path in report.done)

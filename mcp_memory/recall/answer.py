@@ -33,6 +33,7 @@ from mcp_memory.usage.note_use import NoteUse, with_odds
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
+from mcp_memory.vault.withheld_pages import is_made, withheld_among
 
 MOST_PASSAGES = 100
 LEAST_PASSAGES = 10
@@ -130,7 +131,7 @@ class RecallAnswerer:
             ranked, fit = await self._fit_for_prompt(query, answered, filters, most, phase, known)
             chosen, pointed = likely_and_unsure(ranked, fit, known, ask_below)
         else:
-            ranked = await self.searcher.rank(query, filters=filters, limit=most)
+            ranked = await self._rank(query, filters, most)
             chosen = for_question(ranked.passages, phase, is_weak=self.searcher.is_weak(ranked))
         notices = [*remarks, *([f"{NOTE}{ranked.degraded}."] if ranked.degraded else [])]
         frame = self._frame("memory", budget_tokens, notices)
@@ -159,6 +160,14 @@ class RecallAnswerer:
         for line in filter(None, [*further, stale]):
             found = with_notice(found, line, frame.room(budget_tokens))
         return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, [*chosen, *pointed], unsure)
+
+    async def _rank(self, query: str, filters: Filters, most: int) -> RankedList:
+        """Rank the passages that answer a question, without pages that quote a forgotten note."""
+        ranked = await self.searcher.rank(query, filters=filters, limit=most)
+        pages = {chunk.passage.note.path for chunk in ranked.passages if is_made(chunk.passage.note)}
+        gone = await in_thread(withheld_among, pages, self.vault, self.index, deadline_s=LOOK_S, what="reading pages")
+        shown = [chunk for chunk in ranked.passages if chunk.passage.note.path not in gone]
+        return replace(ranked, passages=tuple(shown))
 
     async def _now(self, chunks: Sequence[RankedChunk], filters: Filters, query: str) -> list[Passage]:
         """Return the passages with what holds now."""

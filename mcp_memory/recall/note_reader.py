@@ -20,7 +20,7 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.project_state import is_state
 from mcp_memory.vault.succession.entry_marks import superseded
 from mcp_memory.vault.vault import Vault
-from mcp_memory.vault.withheld_pages import quotes_forgotten, sources_of, withheld
+from mcp_memory.vault.withheld_pages import is_made, quotes_forgotten, sources_of, withheld
 
 BEGINNING_CHARS = 30
 """The characters of an entry that appear beside its id."""
@@ -103,7 +103,7 @@ class NoteReader:
             raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
         if file.record.state is NoteState.INBOX and not with_candidates:
             raise NotFound(f"{path} waits for a person to review it", hint="mcp-memory review")
-        if file.record.state is NoteState.SUMMARY and (
+        if is_made(file.record) and (
             quotes_forgotten(file.text, self.vault, self.index) or self.topics.is_overtaken(file.record)
         ):
             return withheld(file, self.vault, self.index)

@@ -11,7 +11,7 @@ from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runs.execute_job import SKIPPED_ERRORS
 from mcp_memory.runs.job_runner import JobRunner, RunLock, RunProgress, RunReport, add_links
-from mcp_memory.runs.journal import JobEntry, MoveStep, RelinkStep, RunJournal
+from mcp_memory.runs.journal import JobEntry, MoveStep, RunJournal, Step, WriteStep
 from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
@@ -73,18 +73,18 @@ class JournaledRuns:
         async with self._locked(self.lock.background()):
             yield not await in_thread(lambda: self.journal.is_held, what="reading the journal")
 
-    async def relocate(self, steps: Sequence[MoveStep | RelinkStep], about: str) -> RunReport:
-        """Move notes and update links, or rewrite links, as a run that `undo` can revert. The report names files that
-        couldn't be changed and stay.
+    async def relocate(self, jobs: Sequence[Sequence[Step]], about: str) -> RunReport:
+        """Move notes and update links, or rewrite links, as a run that `undo` can revert. A job whose first step can't
+        be done stays undone; the report names the files that stay.
 
         Raises Busy during another run of yours, Refused for a read-only vault, StorageFailed."""
         async with self.in_foreground():
-            return await self._relocate(steps, about)
+            return await self._relocate(jobs, about)
 
-    async def relocate_in_background(self, steps: Sequence[MoveStep | RelinkStep], about: str) -> RunReport | None:
+    async def relocate_in_background(self, jobs: Sequence[Sequence[Step]], about: str) -> RunReport | None:
         """Relocate like `relocate`; return None if you undid a run and haven't asked for another since."""
         async with self.in_background() as may_run:
-            return await self._relocate(steps, about) if may_run else None
+            return await self._relocate(jobs, about) if may_run else None
 
     def undoable(self, among: Collection[str]) -> set[str]:
         """Return those of these runs, here or in `others`, of which anything can be undone. Reads the disk."""
@@ -150,17 +150,17 @@ class JournaledRuns:
             finally:
                 self.progress.set_idle()
 
-    async def _relocate(self, steps: Sequence[MoveStep | RelinkStep], about: str) -> RunReport:
+    async def _relocate(self, jobs: Sequence[Sequence[Step]], about: str) -> RunReport:
         report = await self.begin()
-        for step in steps:
-            place = step.target if isinstance(step, MoveStep) else step.path
-            entry = JobEntry(about, [step])
+        for steps in jobs:
+            notes = [step for step in steps if not isinstance(step, WriteStep)]
+            entry = JobEntry(about, steps)
             try:
                 entry, links = await in_thread(self.links.follow_moves, entry, what="looking for links")
                 await self.runner.run_job(report.run, entry)
             except SKIPPED_ERRORS as error:
                 report.left.append(error.message)
             else:
-                report.done.append(place)
+                report.done += [step.target if isinstance(step, MoveStep) else step.path for step in notes]
                 add_links(report, links)
         return report

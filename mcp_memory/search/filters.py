@@ -95,6 +95,8 @@ def filters_from(
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
     # A search with `until` also finds notes that were superseded or expired since then; `counts_until` selects them.
     states = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived or until else [NoteState.ACTIVE]
+    if until:
+        states.append(NoteState.REPLACED)
     if include_inbox:
         states.append(NoteState.INBOX)
     if include_archived or (prefix and (is_note(prefix) or is_template_folder(prefix))):

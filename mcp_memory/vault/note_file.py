@@ -23,6 +23,8 @@ from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
 from mcp_memory.vault.marks.head_values import fixed, kept_of, marks_of, text_of, when_of, words_of
 
 ARCHIVE, INBOX, ALWAYS_LOAD, FOR_ALL = "_archive", "_inbox", "_always-load", "shared"
+HISTORIES = f"{ARCHIVE}/history/"
+"""The folder with the pages of superseded values."""
 MEMORY = NotePath("MEMORY.md")
 """The name that agents use for the curated file, wherever it is."""
 DREAMS = NotePath("DREAMS.md")  # what is proposed for it
@@ -162,7 +164,11 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         created=created,
         updated=updated,
         expires_at=expires,
-        always_load=folder.startswith(f"{ALWAYS_LOAD}/") or (bool(folder) and meta.get("always_load") is True),
+        always_load=(
+            meta.get("always_load") is not False
+            if folder.startswith(f"{ALWAYS_LOAD}/")
+            else bool(folder) and meta.get("always_load") is True
+        ),
         content_hash=content_hash(document.body),
         is_log=day is not None,
         problem=problem,
@@ -280,8 +286,9 @@ def _state(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
     is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
     if is_shared or DREAMS in {path, inner} or is_page(inner) or is_generated(inner, meta.get("node_kind")):
         return NoteState.SUMMARY
-    if status in (Status.SUPERSEDED, Status.ARCHIVED) or inner.startswith(f"{ARCHIVE}/"):
-        return NoteState.ARCHIVED
+    is_in_archive = inner.startswith(f"{ARCHIVE}/")
+    if status in (Status.SUPERSEDED, Status.ARCHIVED) or is_in_archive:
+        return NoteState.REPLACED if status == Status.SUPERSEDED and is_in_archive else NoteState.ARCHIVED
     return NoteState.INBOX if inner.startswith(f"{INBOX}/") else NoteState.ACTIVE
 
 

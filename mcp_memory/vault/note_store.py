@@ -1,7 +1,5 @@
 """Read the notes of a vault and its sources as one tree (each source under `@name/`), and write the vault's files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +16,7 @@ from mcp_memory.topics.page import is_page
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.journals.change_journal import (
     DECISION,
+    DREAM,
     IMPORT,
     ChangeKind,
     NoteChange,
@@ -162,8 +161,8 @@ class NoteStore:
         self.on_write(path)
 
     def is_page(self, path: str) -> bool:
-        """Return whether this is where a topic has its page."""
-        return is_page(self.layout.below_home(path) or "")
+        """Return whether this is where a topic has its page, or dreaming its proposals."""
+        return path == self.layout.dreams or is_page(self.layout.below_home(path) or "")
 
     def change(
         self, path: NotePath, changed: Callable[[NoteFile | None, str], str], *, added: str | None = None
@@ -253,8 +252,8 @@ class NoteStore:
         before, after = (read_note(path, text, expected, "", self.layout, self.kinds) for text in (blob.data, data))
         facts = describe_difference(before, after)
         is_edit = facts["kind"] is ChangeKind.EDITED
-        has_own_journal = run and not run.startswith((IMPORT, DECISION))
-        if not has_own_journal and (is_edit or not facts.get("entry")):
+        has_own_journal = run and not run.startswith((IMPORT, DECISION, DREAM))
+        if not has_own_journal and (is_edit or not facts.get("entry") or path == self.layout.memory):
             self._changes.keep(after.record.id, blob.etag, blob.data, is_edit=is_edit)
         return {**facts, "before": expected}
 

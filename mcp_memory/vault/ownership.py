@@ -163,7 +163,7 @@ class Provenance:
 
     def is_standing_order(self, note: NoteRecord) -> bool:
         """Return whether every session starts with the note: it is in `_always-load/`, or its head asks for that and we
-        wrote or you adopted it. No tool and no import writes `always_load`, so in such a note it is yours."""
+        wrote or you adopted it. No tool and no import writes `always_load`, only you and your ticks in DREAMS.md."""
         inner = self.notes.layout.below_home(note.path) or ""
         return inner.startswith(f"{ALWAYS_LOAD}/") or (note.always_load and self.vouches(note.path, note.id))
 

@@ -152,11 +152,6 @@ class TopicFiles:
             return None
         return self.write_page(path, data, page.record.etag)
 
-    def write_plain(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
-        """Write a file for people; `expected` and errors as for `StorageBackend.write`."""
-        self.notes.require_vault()
-        return self.notes.write(path, data, expected)
-
     def edit_plain(self, path: NotePath, edited: Callable[[str], str]) -> NoteFile:
         """Replace the text of a file for people by the result of `edited`. Raises the errors of `NoteStore.change`."""
         self.notes.require_vault()

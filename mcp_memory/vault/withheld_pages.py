@@ -1,21 +1,21 @@
 """Withhold pages that may quote a forgotten note, because they were made from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.models import Hit, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.parsed_values import list_at
 from mcp_memory.topics.page import CHILDREN, RELATED, link
-from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.note_file import HISTORIES, NoteFile
 from mcp_memory.vault.vault import Vault
 
 WITHHELD = (
     "This page is withheld: it was made from a note that is forgotten, replaced or gone. "
-    "`mcp-memory topics compact` writes it again."
+    "It is written again at night; a topic's page also by `mcp-memory topics compact`."
 )
 
 
@@ -43,6 +43,11 @@ def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[s
     return False
 
 
+def is_made(note: NoteRecord) -> bool:
+    """Return whether a note is a page made from other notes."""
+    return note.state is NoteState.SUMMARY or f"/{HISTORIES}" in f"/{note.path}"
+
+
 def withheld(page: NoteFile, vault: Vault, index: Index) -> NoteFile:
     """Return the page with a remark in place of its text and its folder's name as title. It still links to its notes
     that are not forgotten and to the pages below, by title if that quotes nothing."""
@@ -61,11 +66,11 @@ def withheld(page: NoteFile, vault: Vault, index: Index) -> NoteFile:
     return replace(page, record=replace(page.record, title=path.split("/")[-2]), text=text, body_start=0)
 
 
-def hits_not_withheld(hits: Sequence[Hit], vault: Vault, index: Index) -> tuple[Hit, ...]:
-    """Drop the hits on pages that quote a forgotten note. Reads files and the index: for a worker thread."""
-    pages = {path for hit in hits if (note := index.note(path := hit.path)) and note.state is NoteState.SUMMARY}
-    gone = {path for path in pages if quotes_forgotten(vault.read(path).text, vault, index)}
-    return tuple(hit for hit in hits if hit.path not in gone)
+def withheld_among(paths: Iterable[NotePath], vault: Vault, index: Index) -> set[NotePath]:
+    """Return those of these notes that are pages and quote a forgotten note. Reads files and the index: for a worker
+    thread."""
+    pages = {path for path in paths if (note := index.note(path)) and is_made(note)}
+    return {path for path in pages if quotes_forgotten(vault.read(path).text, vault, index)}
 
 
 def sources_of(page: str) -> list[str]:

@@ -46,6 +46,19 @@ def test_scripts_extract_accept_and_drop(place: Place):
         assert [each["choice"] for each in dropped] == ["drop", "drop"]
 
 
+def test_a_digest_names_what_waits_with_the_command_that_confirms_it(place: Place):
+    with place.started():
+        assert "waits" not in place.run("sessions", "digest").ok().out
+        place.run("sessions", "extract", "talk.jsonl").ok()
+        waiting = [item for item in said(place, "review")["waiting"] if item["what"] == "candidate"]
+        digest = place.run("sessions", "digest").ok()
+        assert "go with DuckDB" in digest.out and "mcp-memory review --accept ID" in digest.out + digest.err
+        assert all(item["id"][-6:] in digest.out for item in waiting)
+        assert "metric units" not in digest.out.partition("go with DuckDB")[2], "what is stored doesn't wait"
+        place.run("review", "--accept", waiting[0]["id"]).ok()
+        assert waiting[0]["id"][-6:] not in place.run("sessions", "digest").ok().out
+
+
 def test_the_list_has_what_waits_in_short_and_several_are_decided_at_once(place: Place):
     name = "9673f648-8fea-5e81-b317-ce519f34d52a"
     file = place.root / "a-long-folder-of-a-client" / f"{name}.jsonl"

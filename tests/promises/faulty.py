@@ -35,6 +35,7 @@ from mcp_memory.models import Conflict, Filters, NoteRecord, NoteState, Outcome,
 from mcp_memory.runs.execute_job import finish_jobs, run_job, undo_step
 from mcp_memory.runs.journal import JobEntry, JobOutcome, RunJournal, WriteStep
 from mcp_memory.runs.link_rewriter import LinkRewriter
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.text.markdown import frontmatter, logs, sections
 from mcp_memory.text.markdown.link_targets import redirected
@@ -298,7 +299,7 @@ def dreamer(vault: Vault) -> Dreamer:
     async def at_once(*_: object) -> None: ...
 
     writer = cast(IndexWriter, SimpleNamespace(reindex_later=lambda _: None))
-    files = DreamFiles(vault, writer, vault.roots()[""].parent / "dreams")
+    files = DreamFiles(vault, writer, JsonLines(vault.roots()[""].parent / "dreams.jsonl"))
     place = vault.roots()[""].parent
     core = SimpleNamespace(
         vault=vault,

@@ -151,5 +151,7 @@ class KeywordEngine:
     async def undo_run(self, run: str) -> SimpleNamespace:
         """The report of an undone run; `left` also has why nothing was done."""
         steps = (await self.engine.perform("undo", {"target": run, "sure": True}))["steps"]
-        nothing = {"done": [], "kept": [], "left": [step["why"] for step in steps]}
-        return SimpleNamespace(**(steps[0].get("report", nothing) if steps else nothing))
+        nothing = {"done": [], "kept": [], "left": []}
+        report = next((step["report"] for step in steps if "report" in step), nothing)
+        left = report["left"] + [step["why"] for step in steps if step["why"] and "report" not in step]
+        return SimpleNamespace(**report | {"left": left})

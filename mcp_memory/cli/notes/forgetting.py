@@ -50,10 +50,8 @@ def forget(cli: CommandContext, note: str, reason: str | None, yes: bool) -> Non
 def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> None:
     """Mark a note (id, path or a few of its words) as archived: its file stays, and only `search --archived` finds it.
 
-    Without NOTE, list outdated notes, with reasons: long expired or superseded, or old and never used. --all moves
-    their files to _archive/, and links follow. The list includes standing orders that nothing has asked for in months.
-    To stop loading such an order, edit its `always_load`, or move the file. `review` proposes lessons from expired
-    tasks.
+    Without NOTE, list outdated notes, with reasons: expired, superseded over a year ago, or old and never used. --all
+    moves their files to _archive/, and links follow. `review` proposes lessons from expired tasks.
 
     \b
     mcp-memory archive notes/decision/old-plan.md
@@ -68,9 +66,8 @@ def archive(cli: CommandContext, note: tuple[str, ...], everything: bool) -> Non
         cli.show(answer, [fit(answer["status"], answer["path"]), _way_back(answer), *_behind(answer)])
         return
     found = cli.ask("waiting", only=["archive"])["waiting"]
-    movable = [one["id"] for one in found if one["choices"]]
-    if everything and movable:
-        done = cli.ask("review", items=movable, choice="archive")
+    if everything and found:
+        done = cli.ask("review", items=[one["id"] for one in found], choice="archive")
         cli.show(done, [fit("moved to", one["path"]) for one in done["done"]])
         return
     lines = [f"{short_id(one['id'].removeprefix('archive-'))}  {one['why']}  {one['text']}" for one in found]

@@ -18,11 +18,13 @@ from mcp_memory.text.pluralize import counted
 @flag("--stage-short-term", "stage", help="With --backfill: only keep what recurs as evidence.")
 @command_options
 def dream(cli: CommandContext, dry_run: bool, backfill: str | None, stage: bool) -> None:
-    """Move the lines you ticked in DREAMS.md to MEMORY.md, then propose what daily logs say that is worth remembering,
-    and notes that are often used.
+    """Do what you ticked in DREAMS.md, then make new proposals.
+
+    Lines of MEMORY.md are proposed from daily logs and from notes that are often used. Other proposals load a note in
+    every session, or no longer, or make a how-to of several fixes.
 
     Tick a box in any editor, change the words as you like, and dream again. Lines that you delete aren't proposed
-    again. It also runs every night; [dreams] sets the thresholds. `mcp-memory undo RUN` undoes a run.
+    again. It also runs every night. `mcp-memory undo RUN` undoes a run.
 
     \b
     mcp-memory dream --dry-run
@@ -38,12 +40,13 @@ def dream(cli: CommandContext, dry_run: bool, backfill: str | None, stage: bool)
 def _lines(answer: Facts) -> Iterator[str]:
     yield from (f"stored: {text}" for text in answer["promoted"])
     yield from (f"moved out of MEMORY.md: {text}" for text in answer["moved"])
+    yield from answer["done"]
     for one in answer["proposed"]:
-        score = f"{one['score']:.2f}" if one["score"] else "    "
+        score = f"{one['score']:.2f}" if "score" in one else "    "
         yield f"{score}  {one['section']}: {one['text']}"
     yield f"seen: {answer['seen']}"
     yield from [f"kept as evidence: {counted(answer['staged'], 'statement')}"] if answer["staged"] else []
     yield from (Remark(f"not done: {why}") for why in answer["refused"])
-    if answer["promoted"] or answer["moved"] or answer["proposed"]:
+    if any(answer[name] for name in ("promoted", "moved", "done", "proposed")):
         yield Remark("tick what you want to keep in DREAMS.md, then run: mcp-memory dream")
         yield Remark(f"→ mcp-memory undo {answer['run']}")

@@ -14,6 +14,7 @@ from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli import note_options
 from mcp_memory.cli.command_context import CommandContext, command_options, flag, located
 from mcp_memory.cli.console import Facts, Heading, Remark, print_status, progress_bar
+from mcp_memory.cli.sessions.review_keys import item_lines
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.runtime.paths import absolute
@@ -24,6 +25,8 @@ MOST_BATCH_CHARS = 500_000
 """The most characters of messages in one question; a daemon refuses requests over a few megabytes."""
 MOST_AT_ONCE = 200
 """The most transcripts in one question to the engine."""
+MOST_WAITING = 15
+"""The most items of a digest that wait for you."""
 
 _SUMS = ("messages", "leaves", "secrets", "unreadable")
 
@@ -136,7 +139,7 @@ def extract(
 @command_options
 def digest(cli: CommandContext, **wanted: Any) -> None:
     """Sum up a period, such as a phase of a project: its sessions, decisions, lessons, promises and log entries, and
-    what each project's last session left open.
+    what each project's last session left open. It also names what waits for you now, with the command that confirms it.
 
     Days with several sessions get a page in summaries/days/ automatically.
 
@@ -144,8 +147,13 @@ def digest(cli: CommandContext, **wanted: Any) -> None:
     mcp-memory sessions digest --since monday
     mcp-memory sessions digest -p shop --since 2026-11-01 --until 2026-11-15 --save"""
     answer = cli.ask("digest", deadline_s=300, **wanted)
-    saved = [Remark(f"saved: {answer['path']}")] if answer["path"] else []
-    cli.show(answer, [Heading(answer["title"]), *(answer["text"] or "nothing happened").splitlines(), *saved])
+    found = cli.ask("waiting", project=wanted["project"])["waiting"]
+    waiting = [item for item in found if item["choices"] and item["what"] != "stored"]
+    lines = [Heading(answer["title"]), *(answer["text"] or "nothing happened").splitlines()]
+    lines += [line for item in waiting[:MOST_WAITING] for line in item_lines(item)]
+    lines += [Remark("this waits for you: mcp-memory review, or mcp-memory review --accept ID")] if waiting else []
+    lines += [Remark(f"saved: {answer['path']}")] if answer["path"] else []
+    cli.show(answer, lines)
 
 
 def capture_files(cli: CommandContext, files: list[str], *, dry_run: bool) -> list[Facts]:

@@ -179,6 +179,7 @@ def _files(vault: Vault, topic: Topic, private: PrivateMarks) -> tuple[dict[Note
 _WHY = {
     NoteState.DELETED: "forgotten",
     NoteState.ARCHIVED: "archived or superseded",
+    NoteState.REPLACED: "superseded",
     NoteState.INBOX: "awaits review",
     NoteState.ASIDE: "it is a conflict copy or a template",
 }

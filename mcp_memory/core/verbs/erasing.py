@@ -13,7 +13,7 @@ import anyio
 
 from mcp_memory.core.core import Core, ErasedText, NoteCopies
 from mcp_memory.errors import NotFound, Refused
-from mcp_memory.models import PAGES, Filters, NoteId, NotePath
+from mcp_memory.models import PAGES, Filters, NoteId, NotePath, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.storage.leftovers import TempName
@@ -170,7 +170,7 @@ class Eraser:
 
     def _pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
         """The pages and the map of the topics above, and all pages made from the note or from such a page."""
-        found = self._index.notes(Filters(states=PAGES), limit=MOST_PAGES)
+        found = self._index.notes(Filters(states=PAGES | {NoteState.ARCHIVED}), limit=MOST_PAGES)
         pages = [page for page in found if not page.path.startswith("@")]
         sources = {
             page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._vault.find(page.path))

@@ -79,7 +79,7 @@ async def _move_from_archive(core: Core, note: NoteRecord, target: NotePath, by:
     may_retire(target, tier, layout=core.vault.layout, by_person=by.is_person, is_order=is_order)
     if not by.is_person:
         require_agents_place(target, core.vault.layout)  # a forged `_archive/_inbox/…` must not become a candidate
-    report = await core.runs.relocate([MoveStep(note.id, note.path, target)], "moved out of _archive/")
+    report = await core.runs.relocate([[MoveStep(note.id, note.path, target)]], "moved out of _archive/")
     if report.left:
         raise Refused(report.left[0], hint="it stays in _archive/")
     file = await in_thread(core.vault.read, target, what="reading the note")

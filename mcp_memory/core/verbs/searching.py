@@ -9,7 +9,7 @@ from mcp_memory.models import Filters, Hit, NoteState, SearchResult
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import RETIRED, checked_limit, checked_query
 from mcp_memory.usage.unanswered import UNANSWERED_BELOW
-from mcp_memory.vault.withheld_pages import hits_not_withheld
+from mcp_memory.vault.withheld_pages import withheld_among
 
 _NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt"})
 
@@ -39,10 +39,10 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
         explain=request.explain,
         is_prompt=request.is_prompt,
     )
-    if NoteState.SUMMARY in filters.states:
-        result = replace(
-            result, hits=await in_thread(hits_not_withheld, result.hits, core.vault, core.index, what="reading pages")
-        )
+    if filters.states - {NoteState.ACTIVE}:
+        paths = {hit.path for hit in result.hits}
+        gone = await in_thread(withheld_among, paths, core.vault, core.index, what="reading pages")
+        result = replace(result, hits=tuple(hit for hit in result.hits if hit.path not in gone))
     result = await _with_marks(core, await _with_successors(core, result), filters)
     answerer = core.recall.answerer
     if answerer.config.topic_pages and not request.is_prompt and (page := await answerer.topic(query, filters)):

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
-from mcp_memory.core.serializers import Payload, ReviewItem
+from mcp_memory.core.serializers import Payload
 from mcp_memory.curation.dreams.dreamer import PROPOSAL, PROPOSED, Dreamer
 from mcp_memory.errors import InvalidInput
 from mcp_memory.jobs.job import JobReport, JobTurn
@@ -32,6 +32,7 @@ class DreamOperations:
     def __init__(self, core: Core, dreamer: Dreamer) -> None:
         self._core = core
         self._dreamer = dreamer
+        self.waiting = dreamer.waiting
 
     async def dream(self, request: DreamRequest) -> Payload:
         """Dream now."""
@@ -41,15 +42,11 @@ class DreamOperations:
     async def run(self, _: JobTurn) -> JobReport | None:
         """Dream as a background job."""
         done = await self._dreamer.run()
-        figures = {name: len(getattr(done, name)) for name in ("proposed", "promoted", "moved", "refused")}
+        figures = {name: len(getattr(done, name)) for name in ("proposed", "promoted", "moved", "done", "refused")}
         changed = [self._dreamer.files.page] if done.proposed else []
         if done.promoted or done.moved:
             changed.append(self._dreamer.files.memory)
         return JobReport(done.seen, changed, figures) if any(figures.values()) else None
-
-    async def waiting(self) -> Sequence[ReviewItem]:
-        """Return the open proposals."""
-        return await self._dreamer.waiting()
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
         """Tick proposals for the next run. Raises InvalidInput, NotFound."""

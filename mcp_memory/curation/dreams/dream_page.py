@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from mcp_memory.curation.dreams.recurrence import CONTEXT, SECTIONS, Recurrence
+from mcp_memory.curation.dreams.recurrence import CONTEXT, SECTIONS, Proposal, Recurrence
 from mcp_memory.errors import NotFound
 from mcp_memory.text.markdown.frontmatter import newline_of, parse
 from mcp_memory.text.markdown.sections import CuratedEntry, add_entry, entries
 from mcp_memory.text.pluralize import counted
-from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.note_file import DREAMS, MEMORY
 
@@ -21,23 +20,7 @@ MOST_CHARS = 200
 _KINDS = {section.casefold(): kind for kind, section in SECTIONS.items()}
 
 
-class Demotion(NamedTuple):
-    """An entry to move into a note. `entry` is its hash; `score` orders it among proposals."""
-
-    entry: str
-    text: str
-    why: str
-    section: str = MOVE_OUT
-    sources: Sequence[str] = ()
-    score: float = 0.0
-
-    @property
-    def id(self) -> str:
-        """8 hexadecimal digits, the same on every machine."""
-        return text_hash(f"{MEMORY}#{self.entry}", 8)
-
-
-def find_demotions(memory: str, used_days: Mapping[str, int], most_lines: int) -> Iterator[Demotion]:
+def find_demotions(memory: str, used_days: Mapping[str, int], most_lines: int) -> Iterator[Proposal]:
     """Yield the entries used on the fewest days, longest first, until the rest fits the budget. Nested entries and
     their parents are skipped, and so are private entries and entries of a private section. `used_days` is keyed by the
     hash of an entry."""
@@ -57,7 +40,8 @@ def find_demotions(memory: str, used_days: Mapping[str, int], most_lines: int) -
         used = used_days.get(one.hash, 0)
         use = f"used on {counted(used, 'day')}" if used else "never found nor told by itself"
         what = f"MEMORY.md has {lines} lines, {lines - most_lines} over its budget"
-        yield Demotion(one.hash, one.title[:MOST_CHARS], f"{what}; this is {counted(_lines(one), 'line')}, {use}")
+        why = f"{what}; this is {counted(_lines(one), 'line')}, {use}"
+        yield Proposal(f"{MEMORY}#{one.hash}", one.title[:MOST_CHARS], why, MOVE_OUT, (), {"entry": one.hash})
 
 
 def content_and_kind(memory: str, entry: str) -> tuple[str, str] | None:
@@ -72,8 +56,8 @@ def _lines(entry: CuratedEntry) -> int:
 
 NEW_PAGE = """# Dreams
 
-What your logs and notes say, proposed for MEMORY.md. Tick a box, as in [x], and change the words as you like: the
-next `mcp-memory dream` stores what is ticked. What you delete, or mark [-], isn't proposed again.
+What your logs and notes say, and what is proposed for them. Tick a box, as in [x], and change the words as you like:
+the next `mcp-memory dream` does what is ticked. What you delete, or mark [-], isn't proposed again.
 """
 MOST_SOURCES, MOST_TOLD = 5, 30
 """The most links of a proposal, and the most runs in the diary."""
@@ -134,14 +118,18 @@ def with_box(page: str, proposal: str, box: str, text: str | None) -> str:
     raise NotFound(f"{DREAMS} has no proposal {proposal}", hint="mcp-memory review lists what waits")
 
 
-def with_proposals(page: str, proposals: Sequence[Recurrence | Demotion], seen: str) -> str:
+def with_proposals(page: str, proposals: Sequence[Recurrence | Proposal], seen: str) -> str:
     """Return the page with these proposals in their sections, and a diary entry about what the run has `seen`. Raises
     InvalidInput for a page that ends in an open code fence."""
     page = page or NEW_PAGE
     diary = [line for line in (_DIARY.search(page) or [""])[0].splitlines() if line.startswith("- ")]
     page = _DIARY.sub("", page)
     for one in proposals:
-        below = [one.why, *filter(None, [", ".join(map(link_to, one.sources[:MOST_SOURCES]))])]
+        below = [
+            one.why,
+            *one.facts.get("steps", ()),
+            *filter(None, [", ".join(map(link_to, one.sources[:MOST_SOURCES]))]),
+        ]
         page = add_entry(page, one.section, "\n  - ".join([f"- [ ] {one.text} ^dream-{one.id}", *below]))
     lines = "\n".join([f"- {seen}", *diary][:MOST_TOLD])
     end = f"\n\n<!-- diary -->\n## Diary\n\n{lines}\n<!-- /diary -->\n".replace("\n", newline_of(page))

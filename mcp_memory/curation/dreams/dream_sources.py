@@ -2,31 +2,45 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 
 import numpy as np
 
+from mcp_memory.comparison.likeness import Likeness, Vector
 from mcp_memory.core.core import Core
-from mcp_memory.curation.dreams.dream_files import Facts
-from mcp_memory.curation.dreams.likeness import Likeness, Vector
-from mcp_memory.curation.dreams.log_lines import LIKELY
-from mcp_memory.curation.dreams.recurrence import MIN_DAYS, MOST_CHARS, Groups, Recurrence, Said, find_lines
+from mcp_memory.curation.dreams.how_to import FIXES, find_how_tos
+from mcp_memory.curation.dreams.recurrence import (
+    MIN_DAYS,
+    MOST_CHARS,
+    Groups,
+    Proposal,
+    Recurrence,
+    Said,
+    find_lines,
+)
+from mcp_memory.curation.dreams.standing_orders import ORDERS, find_change
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import Filters, NoteRecord, NoteState, is_channel
 from mcp_memory.runtime.health import give_way
+from mcp_memory.runtime.json_lines import Facts
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
+from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.vault.journals.change_journal import ChangeKind
 from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.succession.entry_marks import private_entries
 
 PROMOTABLE = frozenset({"preference", "decision", "lesson", "fact"})
 """The kinds of notes that may become a line of MEMORY.md when they answer many questions."""
+
+MOST_FIXES = 300
+"""The most fixes, lessons and sessions that are compared, the newest."""
 
 
 class DreamSources:
@@ -61,17 +75,35 @@ class DreamSources:
         over = {one.text for number in groups.over for one in groups.groups[number]}
         self._over = (over | {one.text for one in said_now}) - {one.text for one in holding}
         found = self._recalled(notes, holding)
-        lasting = sum(one.kept >= LIKELY and not one.forgets for one in said)
         seen = f"{counted(len({one.day for one in said}), 'day')} of logs with {counted(len(said), 'line')}"
-        seen += f" ({counted(is_new, 'file')} new or changed), {lasting} of them worth remembering"
+        seen += f" ({counted(is_new, 'file')} new or changed)"
         seen += f"; {counted(len(groups.groups), 'subject')}, {len(groups.groups) - len(holding)} replaced or forgotten"
         return sorted(found, key=lambda one: (-one.score, one.id)), seen
 
+    def find_orders(self) -> Iterator[Proposal]:
+        """Yield the notes that every session should start with, or no longer."""
+        used, now, provenance = self._uses.read(), self._clock(), self._vault.provenance
+        for note in self._index.notes(self._wanted(), limit=1_000_000):
+            is_loaded, use = note.always_load and provenance.is_standing_order(note), used.get(note.id, NoteUse())
+            may_be = note.id in used and note.kind in ORDERS and provenance.vouches(note.path, note.id)
+            body = self._body(note) if (is_loaded or may_be) and self._applies(note) else ""
+            if body and (found := find_change(note, body, use, now, is_loaded=is_loaded)):
+                yield found
+
+    def find_how_tos(self) -> Iterator[Proposal]:
+        """Return what several fixes, lessons and sessions did in the same way."""
+        notes = self._index.notes(replace(self._wanted(), kinds=FIXES | {"session"}), MOST_FIXES)
+        found = [note for note in reversed(notes) if self._applies(note) and not is_channel(note.project)]
+        return find_how_tos([(note, self._body(note)) for note in found], self._likeness)
+
     def is_over(self, facts: Facts) -> bool:
-        """Return whether a proposal was replaced or forgotten, or its note is superseded, contested or expired."""
-        note = facts.get("note")
-        is_gone = bool(note) and not any(map(self._applies, self._index.note_by_id(note)))
-        return is_gone or facts.get("text") in self._over
+        """Return whether a proposal was replaced or forgotten, or a note of it is superseded, contested, expired or
+        already as proposed."""
+        for named in facts.get("notes", ()):
+            notes = [one for one in self._index.note_by_id(named) if self._applies(one)]
+            if all(one.always_load is facts.get("always_load") for one in notes):
+                return True
+        return facts.get("text") in self._over
 
     def _wanted(self) -> Filters:
         states = frozenset({NoteState.ACTIVE, NoteState.SUMMARY})
@@ -90,10 +122,9 @@ class DreamSources:
         """Return whether a newer note states something else."""
         words, last = content_words(one.text), date.fromisoformat(one.days[-1])
         for note in notes:
-            if note.date and note.date.date() >= last and len(words & content_words(note.title)) > 1:
-                with suppress(McpMemoryError):
-                    if self._likeness.compare(one.text, self._vault.read(note.path).body).other_value:
-                        return True
+            is_newer = note.date and note.date.date() >= last and len(words & content_words(note.title)) > 1
+            if is_newer and self._likeness.compare(one.text, self._body(note)).other_value:
+                return True
         return False
 
     def _said_in(self, notes: Iterable[NoteRecord]) -> Iterator[Said]:
@@ -137,7 +168,10 @@ class DreamSources:
                 continue
             if len(use.used_days) < MIN_DAYS or not self._applies(note):
                 continue
-            text = statement_of(self._vault.read(note.path).body)
+            body = self._body(note)
+            if not body or (note.kind in ORDERS and len(body) > MOST_CHARS):
+                continue
+            text = statement_of(body)
             days, times = tuple(day.isoformat() for day in use.used_days), use.total.found + use.total.told
             same = next((at for at, one in enumerate(found) if self.is_known(text, [one.text])), None)
             if same is not None:
@@ -145,8 +179,14 @@ class DreamSources:
                 continue
             text = f"{note.project}: {text}" if note.project and note.kind != "preference" else text
             if len(text) <= MOST_CHARS:
-                found.append(Recurrence(text, note.kind, days, (note.path,), times, use.questions, note.id))
+                found.append(Recurrence(text, note.kind, days, (note.path,), times, use.questions, (note.id,)))
         return found
+
+    def _body(self, note: NoteRecord) -> str:
+        """Return a note's text; empty if it was just moved or removed."""
+        with suppress(McpMemoryError):
+            return self._vault.read(note.path).body.strip()
+        return ""
 
     def _vector(self, text: str) -> Vector | None:
         give_way()

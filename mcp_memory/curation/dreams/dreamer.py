@@ -1,20 +1,18 @@
 """Stores the proposals that you ticked in `DREAMS.md`, then proposes new recurring statements."""
 
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from secrets import token_hex
 
 import anyio
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.serializers import ACCEPT, DROP, EDIT, ReviewItem
-from mcp_memory.curation.config import DreamsConfig
-from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
+from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.dream_page import (
-    Demotion,
     PageLine,
     content_and_kind,
     find_demotions,
@@ -25,17 +23,18 @@ from mcp_memory.curation.dreams.dream_page import (
     without,
 )
 from mcp_memory.curation.dreams.dream_sources import DreamSources
-from mcp_memory.curation.dreams.recurrence import Recurrence
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.curation.dreams.recurrence import Proposal, Recurrence
+from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.models import Receipt
-from mcp_memory.runs.execute_job import SKIPPED_ERRORS
 from mcp_memory.runs.job_runner import RunReport
+from mcp_memory.runtime.json_lines import Facts
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.draft import MAX_TITLE, Draft
 from mcp_memory.vault.journals.change_journal import DREAM, acting
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import entries_of
+from mcp_memory.vault.note_file import ALWAYS_LOAD, entries_of
 
 MOST_PROPOSED = 20
 """The most proposals of a run, which a person reads in some minutes."""
@@ -46,7 +45,7 @@ MODEL_WAIT_S = 60.0
 PROPOSED = "dream-"
 """The prefix of a proposal's id, to distinguish it from ids of notes."""
 PROPOSAL = "proposal"
-_ACCEPT = replace(ACCEPT, about="accept: the next mcp-memory dream stores it in MEMORY.md")
+_ACCEPT = replace(ACCEPT, about="accept: the next mcp-memory dream does it")
 _DROP = replace(DROP, about="drop: never propose it again")
 _SAID = re.compile(r" \(\[?2\d{3}-.*")
 """Matches the source after the words of an entry: when and where it was said."""
@@ -55,11 +54,13 @@ _SAID = re.compile(r" \(\[?2\d{3}-.*")
 @dataclass
 class DreamReport:
     """The result of a run; with `dry_run`, the result that a run would have. `moved` are entries moved out of MEMORY.md
-    into notes. `refused` are entries that couldn't be stored, with the reasons."""
+    into notes, `done` is what else was done, in words. `refused` are entries that couldn't be
+    stored, with the reasons."""
 
     run: str
     promoted: list[str] = field(default_factory=list[str])
     moved: list[str] = field(default_factory=list[str])
+    done: list[str] = field(default_factory=list[str])
     proposed: list[Facts] = field(default_factory=list[Facts])
     refused: list[str] = field(default_factory=list[str])
     staged: int = 0
@@ -84,7 +85,6 @@ class Dreamer:
         self.uses = core.recall.uses
         self.append = append
         self.forget = forget
-        self.config = core.config.section("dreams", DreamsConfig)
         self.clock = core.clock
         self._model = core.search.model
         self.memory_lines = core.config.recall.memory_lines
@@ -103,81 +103,68 @@ class Dreamer:
         with anyio.move_on_after(MODEL_WAIT_S):
             await self._model.settled.wait()
             await self._model.wait_loaded(MODEL_WAIT_S)
-        was, known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
+        known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
         find = in_thread(self.sources.find, backfill, known, what="reading logs", deadline_s=1800)
         found, report.seen = await find
-        gone, done = set[tuple[str, str, str]](), MemoryChanges()
+        gone = set[tuple[str, str, str]]()
         changed = {name: known[name] | {"status": "rejected"} for name in deleted}
         for line in lines:
             facts, status = known.get(line.id, {}), {"x": "promoted", "-": "rejected"}.get(line.box)
             if not line.box and await in_thread(self.sources.is_over, facts, what="reading the note"):
                 status = "withdrawn"
             if line.box == "x" and line.text and not dry_run:
-                is_done = await (
-                    self._move_out(line.text, facts, report, done)
-                    if "entry" in facts
-                    else self._promote(line.text, line.section, facts, report, done)
-                )
-                status = status if is_done else None
+                status = status if await self._carry_out(line, facts, report) else None
             if status:
                 gone.add((line.id, line.box, line.text))
                 changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
         if backfill and stage:
-            staged = {one.id: _facts(one, "short-term") for one in found if not one.recalled and one.id not in known}
+            seldom = [one for one in found if not one.recalled and one.id not in known]
+            staged = {one.id: one.facts | {"status": "short-term"} for one in seldom}
             changed, report.staged, found = changed | staged, len(staged), []
         texts = [facts["text"] for facts in known.values() if facts["status"] not in {"short-term", "withdrawn"}]
         memory = await in_thread(lambda: self.files.text_of(self.files.memory) or "", what="reading MEMORY.md")
         entered = [getattr(entry, "title", "") for entry in entries_of(self.files.memory, memory)]
         texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]
-        waiting = list[Recurrence]()
+        waiting = list[Recurrence | Proposal]()
         for one in [one for one in found if one.passes][: MOST_PROPOSED + len(texts)]:
-            facts, is_sure = _facts(one, "promoted"), 0 < self.config.auto_promote <= one.score and not dry_run
-            if len(waiting) == MOST_PROPOSED or self.sources.is_known(one.text, texts):
-                continue
-            if not is_sure or not await self._promote(one.text, one.section, facts, report, done):
+            if len(waiting) < MOST_PROPOSED and not self.sources.is_known(one.text, texts):
                 waiting.append(one)
-            changed[one.id] = facts | ({"status": "proposed"} if one in waiting else {})
-        leaving = [one for one in await self._find_demotions(memory) if one.id not in known]
-        for one in leaving:
-            changed[one.id] = {"id": one.id, "text": one.text, "entry": one.entry, "status": "proposed"}
-        report.proposed = [_facts(one, "proposed") | {"section": one.section} for one in waiting] + [
-            one._asdict() | {"id": one.id} for one in leaving
-        ]
+        waiting += await in_thread(self._find_further, memory, known, what="looking further", deadline_s=1800)
+        changed |= {one.id: one.facts for one in waiting}
+        report.proposed = [one.facts for one in waiting]
         report.seen += f": {counted(len(report.proposed), 'new proposal')}, {len(report.promoted)} stored"
-        report.seen += f", {len(report.moved)} moved out of MEMORY.md" if report.moved else ""
         if not dry_run and (changed or gone):
             told = f"{self.clock().astimezone(self.vault.layout.tz):%Y-%m-%d %H:%M}: {report.seen}"
 
             def edited(page: str) -> str:
                 done_by_now = [line for line in read_page(page) if (line.id, line.box, line.text) in gone]
-                return with_proposals(without(page, done_by_now), [*waiting, *leaving], told)
+                return with_proposals(without(page, done_by_now), waiting, told)
 
             edit = edited if report.proposed or gone else None
-            await in_thread(self.files.write, report.run, was, edit, changed, done, what="writing")
+            await in_thread(self.files.write, report.run, edit, changed, what="writing")
         return report
 
     async def waiting(self) -> list[ReviewItem]:
         """Return the proposals on the page without a tick."""
 
         def read() -> list[ReviewItem]:
-            _, known, lines, _ = self.files.read()
+            known, lines, _ = self.files.read()
             unticked = [(line, known[line.id]) for line in lines if line.id in known and not line.box]
             return [self._item(line, facts) for line, facts in unticked if not self.sources.is_over(facts)]
 
         return await in_thread(read, what="reading DREAMS.md")
 
     def _item(self, line: PageLine, facts: Facts) -> ReviewItem:
-        score = facts.get("score", 0.0)
         return ReviewItem(
             id=f"{PROPOSED}{line.id}",
             what=PROPOSAL,
             text=line.text,
-            why=f"score {score:.2f}",
-            choices=[_ACCEPT, EDIT, _DROP],
+            why=facts.get("why", ""),
+            choices=[_ACCEPT, _DROP] if "always_load" in facts else [_ACCEPT, EDIT, _DROP],
             path=self.files.page,
             title=line.text,
-            kind=f"{self.files.memory}, {line.section}",
-            score=score,
+            kind=f"{self.files.memory}, {line.section}" if "days" in facts else line.section,
+            score=facts.get("score", 0.0),
             derived_from=facts.get("sources", [])[-5:],
         )
 
@@ -189,79 +176,81 @@ class Dreamer:
             await in_thread(self.files.edit, self.files.page, ticked, what="writing DREAMS.md")
 
     def undoable(self, among: Collection[str]) -> set[str]:
-        """Return those of these runs whose journals are kept."""
-        return {*self.files.runs_kept()} & {*among}
+        """Return those of these runs whose proposals nobody has decided about."""
+        return {*among}.intersection(run for run, _ in self.files.open_by_run())
 
     async def undo(self, run: str) -> RunReport:
-        """Undo a run, after the later changes to its entries: every byte that nobody has changed since. Raises
-        NotFound, and StorageFailed or DeadlineExceeded; calling it again continues."""
+        """Remove what a run proposed; the change journal has what it did. Raises StorageFailed."""
         async with self._lock:
-            return await self._undo(run)
+            proposed = dict(await in_thread(lambda: [*self.files.open_by_run()], what="reading DREAMS.md"))
+            await in_thread(self.files.remove, proposed.get(run, ()), what="writing DREAMS.md")
+        return RunReport(run, [f"the proposals of the dream {run}"])
 
-    async def _undo(self, run: str) -> RunReport:
-        report = RunReport(run)
-        journal, later = await in_thread(self.files.read_run, run, what="reading the run")
-        for one in later:
-            report.left += (await self._undo(one)).left
-        before, after = journal["files"].pop(self.files.memory, (None, None))
-        is_untouched = await in_thread(self.files.is_memory_of, run, after, what="reading MEMORY.md")
-        with acting(Caller(DREAM, undoes=run)):
-            kept = await in_thread(lambda: self.files.put_back(journal["files"]), what="writing")
-            report.left += [f"{path} was changed since and stays" for path in kept]
-            back = [(path, None, False) for _, path in journal["moved"]]
-            back += [(self.files.memory, entry, False) for entry in journal["entries"]]
-            back += [(self.files.memory, entry, True) for entry, _ in journal["moved"]]
-            for path, entry, restore in back:
-                why = None if restore else "a dream was taken back"
-                try:
-                    await self.forget(path, entry, restore=restore, reason=why)
-                except SKIPPED_ERRORS as error:  # you have changed or forgotten the entry
-                    report.left.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
-            if is_untouched and before != after:  # otherwise the file also contains changes of later runs or of others
-                await in_thread(self.files.put_memory_back, before, after, what="writing MEMORY.md")
-        await in_thread(self.files.remove_run, run, what="removing the run")
-        report.done.append(f"the dream {run}")
-        return report
-
-    async def _move_out(self, text: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
-        """Move an entry of MEMORY.md into a note, whole unless you have changed its text on the page. Return whether it
-        is done; an entry that is gone, perhaps after a killed run, is done."""
-        if (found := content_and_kind(self.files.text_of(self.files.memory) or "", facts["entry"])) is None:
-            return True
+    async def _carry_out(self, line: PageLine, facts: Facts, report: DreamReport) -> bool:
+        """Carry out a proposal, or store a line of your own; return whether it is done."""
         try:
+            if line.id and not facts:
+                raise NotFound(
+                    "its proposal was taken back, or isn't synced yet",
+                    hint=f"to store the line as it is, remove ^{PROPOSED}{line.id}",
+                )
+            if "entry" in facts:
+                await self._move_out(line.text, facts, report)
+            elif "always_load" in facts:
+                await in_thread(self._change_order, facts, report, what="changing the note")
+            elif "steps" in facts:
+                await self._store_how_to(line.text, facts, report)
+            else:
+                await self._promote(line, facts, report)
+        except McpMemoryError as error:
+            report.refused.append(f"{line.text[:80]}: {error}")
+            return False
+        return True
+
+    async def _move_out(self, text: str, facts: Facts, report: DreamReport) -> None:
+        """Move an entry of MEMORY.md into a note, whole unless you have changed its text on the page; an entry that is
+        gone, perhaps after a killed run, is done."""
+        if found := content_and_kind(self.files.text_of(self.files.memory) or "", facts["entry"]):
             content, kind = text if text != facts["text"] else found[0], self.vault.kinds.get(found[1])
             more = {"derived_from": [f"{self.files.memory}#{facts['entry']}"]}
             stored = await self.append(Draft(content, kind, source=DREAM, more=more))
             await self.forget(self.files.memory, facts["entry"], reason=f"moved to {stored.path}")
-        except McpMemoryError as error:
-            report.refused.append(f"{text[:80]}: {error}")
-            return False
-        report.moved.append(text)
-        done.moved.append((facts["entry"], stored.path))
-        return True
+            report.moved.append(text)
 
-    async def _promote(self, text: str, section: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
+    def _change_order(self, facts: Facts, report: DreamReport) -> None:
+        """Set or end a note's `always_load`. In `_always-load/`, the note stays where its owner put it. Raises NotFound
+        for a note that is gone."""
+        path = self.vault.chains.require(facts["notes"][0]).record.path
+        ends = False if f"/{ALWAYS_LOAD}/" in f"/{path}" else None
+        self.files.edit(path, partial(frontmatter.patch, changes={"always_load": facts["always_load"] or ends}))
+        report.done.append(f"{facts['section'].lower()}: {facts['text']}")
+
+    async def _store_how_to(self, text: str, facts: Facts, report: DreamReport) -> None:
+        steps = "\n".join(f"{number}. {step}" for number, step in enumerate(facts["steps"], 1))
+        kind, more = self.vault.kinds.get("workflow"), {"derived_from": facts["notes"]}
+        draft = Draft(steps, kind, text[:MAX_TITLE], project=facts["project"], source=DREAM, more=more)
+        report.done.append(f"stored: {(await self.append(draft)).path}")
+
+    async def _promote(self, line: PageLine, facts: Facts, report: DreamReport) -> None:
         said = ""
         if facts.get("sources"):
             day, link = facts["days"][-1], link_to(facts["sources"][-1])
             said = f" ({link})" if link.startswith(f"[{day}]") else f" ({day}, {link})"
-        try:
-            kind = self.vault.kinds.get("note")
-            stored = await self.append(Draft(text + said, kind, path=self.files.memory, section=section, source=DREAM))
-        except McpMemoryError as error:
-            report.refused.append(f"{text[:80]}: {error}")
-            return False
-        report.promoted.append(text)
-        done.entries += [stored.id.rpartition("#")[2]] if stored.outcome == "created" else []
-        return True
+        kind, text = self.vault.kinds.get("note"), line.text + said
+        await self.append(Draft(text, kind, path=self.files.memory, section=line.section, source=DREAM))
+        report.promoted.append(line.text)
 
-    async def _find_demotions(self, memory: str) -> list[Demotion]:
-        uses = await in_thread(self.uses.read, what="reading uses")
-        prefix = f"{self.files.memory}#"
-        days = {note.removeprefix(prefix): len(use.used_days) for note, use in uses.items() if note.startswith(prefix)}
-        return list(islice(find_demotions(memory, days, self.memory_lines), MOST_PROPOSED))
+    def _find_further(self, memory: str, known: Mapping[str, Facts]) -> list[Proposal]:
+        """Return the new proposals to move entries out of MEMORY.md, to change standing orders, and for how-tos. A
+        proposal that was withdrawn, or carried out the other way, is new again."""
+        own = f"{self.files.memory}#"
+        uses = self.uses.read().items()
+        days = {note.removeprefix(own): len(use.used_days) for note, use in uses if note.startswith(own)}
+        demotions = islice(find_demotions(memory, days, self.memory_lines), MOST_PROPOSED)
+        found = chain(demotions, self.sources.find_orders(), self.sources.find_how_tos())
+        return list(islice((one for one in found if _is_new(one, known.get(one.id, {}))), MOST_PROPOSED))
 
 
-def _facts(one: Recurrence, status: str) -> Facts:
-    said = {"id": one.id, "text": one.text, "kind": one.kind, "days": list(one.days), "sources": list(one.sources)}
-    return {**said, "status": status, "score": one.score, "note": one.note}
+def _is_new(one: Proposal, before: Facts) -> bool:
+    is_open = before.get("status", "withdrawn") == "withdrawn"
+    return is_open or before.get("always_load") is not one.more.get("always_load")

@@ -5,9 +5,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from mcp_memory.curation.dreams.likeness import Likeness
+from mcp_memory.comparison.likeness import Likeness
 from mcp_memory.curation.dreams.log_lines import LIKELY, LogLine, judge, lines_in
 from mcp_memory.runtime.health import give_way
+from mcp_memory.runtime.json_lines import Facts
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
@@ -56,9 +57,30 @@ class Said(NamedTuple):
     forgets: bool = False
 
 
+class Proposal(NamedTuple):
+    """Anything that is proposed besides a statement. `key` is the same on every machine. `more` is what is needed to
+    carry it out."""
+
+    key: str
+    text: str
+    why: str
+    section: str
+    sources: Sequence[str]
+    more: Facts
+
+    @property
+    def id(self) -> str:
+        """8 hexadecimal digits."""
+        return text_hash(self.key, 8)
+
+    @property
+    def facts(self) -> Facts:
+        return {"id": self.id, **self._asdict(), **self.more, "status": "proposed"}
+
+
 class Recurrence(NamedTuple):
-    """A statement that was made on these `days` (ISO 8601), in its best wording. If a note says it, `note` is the id,
-    `recalled` counts how often the note was recalled, and `questions` the different questions."""
+    """A statement that was made on these `days` (ISO 8601), in its best wording. If a note says it, `notes` has
+    the id, `recalled` counts how often the note was recalled, and `questions` the different questions."""
 
     text: str
     kind: str
@@ -66,7 +88,7 @@ class Recurrence(NamedTuple):
     sources: tuple[str, ...]
     recalled: int = 0
     questions: int = 0
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -77,6 +99,11 @@ class Recurrence(NamedTuple):
     @property
     def section(self) -> str:
         return SECTIONS.get(self.kind, CONTEXT)
+
+    @property
+    def facts(self) -> Facts:
+        more = {name: getattr(self, name) for name in ("id", "section", "score", "why")}
+        return {**self._asdict(), **more, "status": "proposed"}
 
     @property
     def why(self) -> str:
@@ -95,7 +122,7 @@ class Recurrence(NamedTuple):
     def passes(self) -> bool:
         """Return whether it may be proposed. A note must serve; what is in logs was judged before."""
         serves = self.recalled >= MIN_RECALLED and self.questions >= MIN_QUESTIONS and len(self.days) >= MIN_DAYS
-        return not self.note or serves
+        return not self.notes or serves
 
 
 def find_lines(

@@ -20,7 +20,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.marks.set_aside import SET_ASIDE, Oddity
 
 EXAMINATION_S = 60.0
-_RETIRED = Filters(states=frozenset({NoteState.ARCHIVED}))
+_RETIRED = Filters(states=frozenset({NoteState.ARCHIVED, NoteState.REPLACED}))
 _ASIDE = Filters(states=frozenset({NoteState.ASIDE}))
 
 

@@ -1,7 +1,7 @@
 """Lists the changes of notes, the latest first, with the titles that the notes have now, and finds the changes that
 you name."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -21,8 +21,9 @@ from mcp_memory.search.note_lookup import named_by
 from mcp_memory.storage.trash import find_thrown_away
 from mcp_memory.text.dates import format_when, parse_argument
 from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.note_links import DERIVED_FROM
 from mcp_memory.usage.note_use import NoteUse, heat
-from mcp_memory.vault.journals.change_journal import DECISION, ChangeKind, NoteChange
+from mcp_memory.vault.journals.change_journal import DECISION, DREAM, ChangeKind, NoteChange
 from mcp_memory.vault.note_file import derive_title, entries_of, read_note
 
 
@@ -118,15 +119,15 @@ class ChangeHistory:
 
     def find(self, target: str) -> list[NoteChange]:
         """Find changes by id (its first characters suffice) or by run, or a note's last change that isn't undone.
-        A decision's changes come together. Raises InvalidInput, NotFound."""
+        The changes of a decision or a dream come together. Raises InvalidInput, NotFound."""
         found = [one for one in self.changes if one.run == target or (len(target) >= 4 and one.id.startswith(target))]
         if not found:
             of_note = [one for one in self.changes if _concerns(one, target)]
             found = [one for one in of_note if not one.undoes and not self.is_undone(one)][:1]
             if of_note and not found:
                 raise InvalidInput(f"all known changes of {target} are undone", hint="mcp-memory changes lists them")
-        decided = {one.run for one in found if _is_decision(one)}
-        found += [one for one in self.changes if one.run in decided and one not in found]
+        together = {one.run for one in found if _is_decision_or_dream(one)}
+        found += [one for one in self.changes if one.run in together and one not in found]
         if not found:
             raise NotFound(f"no change {target[:100]!r} is known", hint="mcp-memory changes lists them")
         if len({one.run or one.id for one in found}) > 1:
@@ -140,12 +141,16 @@ class ChangeHistory:
             raise InvalidInput(
                 "name one change or note, or which by client, session or since", hint="mcp-memory changes"
             )
-        if wanted.target and self._core.runs.undoable({wanted.target}):
-            return [self._change_of(wanted.target)]
-        found = self.select(wanted) if wanted.target is None else self.find(wanted.target)
+        runs = self._core.runs.undoable({wanted.target or ""})
+        if runs:
+            found = [one for one in self.changes if one.run in runs]
+        else:
+            found = self.select(wanted) if wanted.target is None else self.find(wanted.target)
         stored = {one.target for one in found if one.kind is ChangeKind.STORED}
-        ids = {one.id for one in found} | {one.run for one in found}
-        return [
+        made, ids = self._made_of(stored), {one.id for one in found} | {one.run for one in found}
+        by_us = [one for one in self.changes if one.kind is ChangeKind.STORED and one.client in {DREAM, "decay"}]
+        ids |= {one.id for one in by_us if one.target in made}
+        undone = [
             one
             for one in self.changes
             if (one.id in ids or (one.kind is ChangeKind.SUPERSEDED and one.other in stored))
@@ -153,11 +158,24 @@ class ChangeHistory:
             and one.undoes not in ids - {None}
             and (wanted.only is None or one.id in wanted.only)
         ]
+        # last, because a run that wrote nothing but pages has no change in the journal
+        return [*undone, *(NoteChange(0.0, ChangeKind.EDITED, NotePath(run), NoteId(run), run=run) for run in runs)]
 
-    def _change_of(self, run: str) -> NoteChange:
-        """Return the latest change of a run. A run that wrote nothing but pages has no change in the journal."""
-        nothing = NoteChange(0.0, ChangeKind.EDITED, NotePath(run), NoteId(run), run=run)
-        return next((one for one in self.changes if one.run == run), nothing)
+    def _made_of(self, targets: Collection[str]) -> Sequence[str]:
+        """Return these notes and entries, the notes that were made of them, and the lines that dreams made of notes for
+        MEMORY.md; also what was made of those."""
+        core, made, memory = self._core, [*targets], self._core.vault.layout.memory
+        for target in made:  # which grows
+            note, is_entry = find_titled(core, target, self._titles).record, "#" in target
+            for source, link, _ in core.index.links_to(note.path)[0] if note else ():
+                by = core.index.note(source)
+                if by and link.type == DERIVED_FROM and (link.target == target or not is_entry):
+                    made += {by.id}.difference(made)
+                elif source == memory and not is_entry:
+                    lines = entries_of(memory, core.vault.read(memory).text)
+                    found = {f"{memory}#{one.hash}" for one in lines if one.start <= link.at < one.end}
+                    made += found.difference(made)
+        return made
 
     def note(self, change: NoteChange) -> NoteRecord | None:
         """Return the note that was changed, as the index has it now."""
@@ -190,14 +208,14 @@ def find_earlier(core: Core, change: NoteChange) -> bytes | None:
     return None
 
 
-def _is_decision(change: NoteChange) -> bool:
-    return (change.run or "").startswith(DECISION)
+def _is_decision_or_dream(change: NoteChange) -> bool:
+    return (change.run or "").startswith((DECISION, DREAM))
 
 
 def _concerns(change: NoteChange, target: str) -> bool:
     """Return whether this note was changed, or was kept instead of a note that it contradicted. Undoing such a decision
     leaves this note as it is."""
-    kept = change.other if _is_decision(change) else None
+    kept = change.other if _is_decision_or_dream(change) else None
     return target == change.path or any(_is_end_of(name, target) for name in (change.target, kept) if name)
 
 

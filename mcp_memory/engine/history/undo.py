@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -89,7 +89,7 @@ class UndoPlan:
         whole = self._core.runs.undoable({one.run for one in self._changes if one.run})
         seen, yours = set[str](), self._notes_of_yours()
         for change in self._changes:
-            if change.run not in whole:
+            if change.run not in whole or change.client == DREAM:
                 yield self._step(change, yours)
             elif change.run not in seen:
                 seen.add(change.run)
@@ -194,7 +194,12 @@ async def _change_note(core: Core, change: NoteChange, action: UndoAction, path:
         await index_written(core, await in_thread(put_back, deadline_s=30, what="writing it"))
     else:
         restore, archive = action is UndoAction.RESTORE, action is UndoAction.ARCHIVE
-        await forget_note(core, path, entry, restore=restore, archive=archive, reason="undone", by=by)
+        now = await forget_note(core, path, entry, restore=restore, archive=archive, reason="undone", by=by)
+        written = [(one.before, one.after) for one in core.vault.changes.since(0)]
+        if is_memory(path) and (change.after, now.etag) in written:
+            back = replace(change, entry=None, after=now.etag)
+            with suppress(NotFound):  # with the heading that the entry began
+                await _change_note(core, back, UndoAction.PUT_BACK, path, by)
 
 
 async def _bring_back(core: Core, change: NoteChange) -> None:

@@ -163,7 +163,7 @@ def _in_head(text: str) -> Iterator[tuple[int, str, str, str]]:
 
 def _is_reference(word: str, key: str) -> bool:
     if key == DERIVED_FROM:
-        return word.endswith(".md") or _ULID.fullmatch(word) is not None
+        return word.partition("#")[0].endswith(".md") or _ULID.fullmatch(word) is not None
     return word not in {"-", "null", "~"}
 
 

@@ -143,7 +143,7 @@ class Retirement:
             if not is_ours and now.record.state is not NoteState.ARCHIVED:
                 raise Refused(f"{file.record.path} has a status of its own", hint="change it with mcp-memory edit")
             known = {"done_at": self._now()} if done and "done_at" not in now.record.meta else dict[str, datetime]()
-            if now.record.state is NoteState.ARCHIVED and status:
+            if now.record.state in {NoteState.ARCHIVED, NoteState.REPLACED} and status:
                 return known
             # it may be superseded, and active again
             return {"status": Status.ARCHIVED.value, "superseded_by": None, "superseded_at": None, **known}
@@ -190,7 +190,7 @@ class Retirement:
             return {"superseded": [*others, entry_mark(file, entry, by, self._now())]}
         if record.state is NoteState.DELETED:
             raise NotFound(f"{path} was forgotten", hint=_WITHOUT)
-        if by in record.superseded_by and record.state is NoteState.ARCHIVED:
+        if by in record.superseded_by and record.state in {NoteState.ARCHIVED, NoteState.REPLACED}:
             return {}
         names: list[str] = [*(name for name in record.superseded_by if name != by), by]
         return {"status": Status.SUPERSEDED.value, "superseded_by": names, "superseded_at": self._now()}

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.curation.config import DreamsConfig
-from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.dream_page import MOVE_OUT, find_demotions
 from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotFound, Refused, StorageFailed
+from mcp_memory.models import NotePath
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.vault.vault import Vault
 from tests.support.keyword_engine import KeywordEngine
@@ -42,6 +41,18 @@ def logs(world: World) -> World:
 
 async def dream(engine: KeywordEngine, **arguments: Any) -> dict[str, Any]:
     return await engine.perform("dream", arguments)
+
+
+async def stored(engine: KeywordEngine, world: World, *texts: str) -> dict[str, Any]:
+    """The run that stores these proposals, which were ticked."""
+    await dream(engine)
+    page = world.read("DREAMS.md").decode()
+    for text in texts:
+        page = page.replace(f"[ ] {text}", f"[x] {text}")
+    world.write("DREAMS.md", page)
+    done = await dream(engine)
+    assert len(done["promoted"]) == len(texts)
+    return done
 
 
 def snapshot(world: World) -> dict[str, bytes]:
@@ -81,11 +92,36 @@ async def test_what_recurs_is_proposed_with_reasons_and_only_what_is_ticked_is_s
         assert world.read("MEMORY.md") == once["MEMORY.md"]
         await engine.sweep()
         assert await engine.lost() == [], "what is taken back isn't lost"
-        assert f"[x] {PNPM}" in world.read("DREAMS.md").decode()
+        assert (await dream(engine))["proposed"] == [] and PNPM not in world.read("DREAMS.md").decode()
+        assert world.read("MEMORY.md") == once["MEMORY.md"], "what is taken back isn't stored again"
         assert {path: data for path, data in snapshot(world).items() if path.startswith("memory/2026")} == {
             path: data for path, data in before.items() if path.startswith("memory/2026")
         }
         assert (await engine.undo_run(done["run"])).done == []
+
+
+async def test_the_undo_of_a_run_takes_back_what_it_proposed_and_nobody_has_decided_about(world: World) -> None:
+    async with logs(world).engine() as engine:
+        run = (await dream(engine))["run"]
+        page = world.read("DREAMS.md").decode()
+        world.write("DREAMS.md", page.replace(f"- [ ] {BERLIN}", f"- [-] {BERLIN}") + "\nMine.\n")
+        await dream(engine)
+        assert (await engine.undo_run(run)).done == [f"the proposals of the dream {run}"]
+        page = world.read("DREAMS.md").decode()
+        assert "^dream-" not in page and "\nMine.\n" in page
+        proposed = [one["text"] for one in (await dream(engine))["proposed"]]
+        assert PNPM in proposed and BERLIN not in proposed
+
+
+async def test_the_undo_of_a_run_leaves_what_you_ticked_since(world: World) -> None:
+    async with logs(world).engine() as engine:
+        run = (await dream(engine))["run"]
+        page = world.read("DREAMS.md").decode()
+        world.write("DREAMS.md", page.replace(f"- [ ] {BERLIN}", f"- [x] Mine: {BERLIN}"))
+        await engine.undo_run(run)
+        page = world.read("DREAMS.md").decode()
+        assert f"- [x] Mine: {BERLIN} ^dream-" in page and PNPM not in page
+        assert (await dream(engine))["promoted"] == [f"Mine: {BERLIN}"]
 
 
 async def test_a_freely_edited_page_counts_as_it_stands(world: World) -> None:
@@ -184,21 +220,18 @@ async def test_a_proposal_of_a_note_is_its_statement_and_ends_with_it(
         assert rule not in world.read("DREAMS.md").decode()
 
 
-async def test_auto_promote_is_for_the_sure_and_memory_with_conflict_markers_keeps_every_byte(world: World) -> None:
+async def test_memory_with_conflict_markers_keeps_every_byte(world: World) -> None:
     memory = "no heading\n<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\r\n"
     logs(world).write("MEMORY.md", memory)
-    async with world.engine(dreams=DreamsConfig(auto_promote=0.65)) as engine:
-        done = await dream(engine)
-        assert [text.startswith(PNPM) for text in done["promoted"]] == [True]
+    async with world.engine() as engine:
+        done = await stored(engine, world, PNPM)
         after = world.read("MEMORY.md").decode()
         assert after.startswith(memory)
-        assert [one["text"] for one in done["proposed"]] == [BERLIN, THURSDAY, NEW]
         world.write("MEMORY.md", after.replace("- a", "- my own"))
         report = await engine.undo_run(done["run"])
         assert world.read("MEMORY.md").decode().startswith(memory.replace("- a", "- my own"))
         assert PNPM not in world.read("MEMORY.md").decode()
         assert report.left == []
-        assert not (world.root / "DREAMS.md").exists()
 
 
 async def test_one_fact_a_thousand_times_its_negation_and_junk_are_told_apart(world: World) -> None:
@@ -251,7 +284,7 @@ async def test_over_its_budget_memory_is_relieved_by_what_is_ticked_and_gets_it_
         assert "MEMORY.md#" in world.read(note).decode() and "kind: lesson" in world.read(note).decode()
         assert (await engine.status())["memory"] is None
         assert (await engine.undo_run(done["run"])).left == []
-        assert world.read("MEMORY.md") == before["MEMORY.md"] and world.read("DREAMS.md") == before["DREAMS.md"]
+        assert world.read("MEMORY.md") == before["MEMORY.md"]
         assert note not in await found(engine, "10.0.0.2")
 
 
@@ -263,17 +296,16 @@ def test_a_memory_with_conflict_markers_or_nested_entries_alone_has_nothing_to_m
 
 async def test_taking_back_a_promotion_takes_back_the_note_that_was_made_of_it(world: World) -> None:
     logs(world)
-    gates = DreamsConfig(auto_promote=0.65)
-    async with world.engine(dreams=gates) as engine:
-        promoted = await dream(engine)
+    async with world.engine() as engine:
+        promoted = await stored(engine, world, PNPM)
         once = world.read("MEMORY.md")
-    async with world.engine(dreams=gates, recall=RecallConfig(memory_lines=1)) as engine:
+    async with world.engine(recall=RecallConfig(memory_lines=1)) as engine:
         await dream(engine)
         world.write("DREAMS.md", world.read("DREAMS.md").decode().replace("- [ ] We", "- [x] We"))
         assert len((await dream(engine))["moved"]) == 1
         assert world.read("MEMORY.md") != once and PNPM.encode() not in world.read("MEMORY.md")
-        assert (await engine.undo_run(promoted["run"])).left == ["DREAMS.md was changed since and stays"]
-        assert not (world.root / "MEMORY.md").exists()
+        assert (await engine.undo_run(promoted["run"])).left == []
+        assert PNPM.encode() not in world.read("MEMORY.md")
         assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
 
 
@@ -305,15 +337,15 @@ async def test_a_run_that_is_killed_at_any_write_is_done_by_the_next(world: Worl
         world.write("DREAMS.md", page)
         shutil.copytree(world.root, whole.root)
         if at == 3:
-            shutil.rmtree(world.state / "dreams")
-            (world.state / "dreams").write_text("no folder, so that it refuses")
+            (world.state / "dreams.jsonl").unlink()
+            (world.state / "dreams.jsonl").mkdir()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Vault, "append", dying(Vault.append))
             patch.setattr(Vault, "forget", dying(Vault.forget))
             with pytest.raises(BaseException):  # noqa: B017 -- in a group, or the journal's refusal
                 await dream(engine)
     if at == 3:
-        (world.state / "dreams").unlink()
+        (world.state / "dreams.jsonl").rmdir()
     for each in (world, whole):
         async with each.engine(**settings) as engine:
             await dream(engine)
@@ -394,46 +426,44 @@ async def test_an_undo_of_an_earlier_run_keeps_what_a_later_one_stored(world: Wo
 @pytest.mark.parametrize("name", ["id", "run", "path"])
 async def test_any_change_of_a_dream_is_undone_with_its_whole_run(world: World, name: str) -> None:
     logs(world).write("MEMORY.md", "# Memory\n")
-    async with world.engine(dreams=DreamsConfig(auto_promote=0.65)) as engine:
+    async with world.engine() as engine:
         before = world.files()
-        await dream(engine)
-        (change,) = [one for one in (await engine.perform("changes", {}))["changes"] if one["path"] == "MEMORY.md"]
+        await stored(engine, world, PNPM, BERLIN)
+        change = next(one for one in (await engine.perform("changes", {}))["changes"] if one["path"] == "MEMORY.md")
         undone = await engine.perform("undo", {"target": change[name], "sure": True})
-        assert [(step["action"], step["why"]) for step in undone["steps"]] == [("undo run", "")]
-        assert world.files() == before
+        assert [(step["action"], step["why"]) for step in undone["steps"] if step["target"] != step["run"]] == [
+            ("forget", "")
+        ] * 2
+        assert {path: world.read(path) for path in before} == before
         assert {one["undone"] for one in (await engine.perform("changes", {}))["changes"] if one["run"]} == {True}
 
 
-@pytest.mark.parametrize("path", ["DREAMS.md", "MEMORY.md"])
-async def test_an_undo_leaves_a_file_that_is_saved_at_the_same_time(world: World, path: str) -> None:
+async def test_an_undo_leaves_a_file_that_is_saved_at_the_same_time(world: World) -> None:
     logs(world).write("MEMORY.md", "# Memory\n")
-    async with world.engine(dreams=DreamsConfig(auto_promote=0.65)) as engine:
-        done = await dream(engine)
-        put = DreamFiles.put
+    async with world.engine() as engine:
+        done = await stored(engine, world, PNPM)
+        forget = Vault.forget
 
-        def late(files: DreamFiles, which: str, was: str | None, text: str | None) -> None:
-            if which == path:
-                world.write(path, world.read(path).decode() + "\nMine, of today.\n")
-            put(files, which, was, text)
+        def late(vault: Vault, path: NotePath, *given: Any, **named: Any) -> Any:
+            forgotten = forget(vault, path, *given, **named)
+            world.write(path, world.read(path).decode() + "\nMine, of today.\n")
+            return forgotten
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(DreamFiles, "put", late)
+            patch.setattr(Vault, "forget", late)
             await engine.undo_run(done["run"])
-        assert "Mine, of today." in world.read(path).decode()
+        assert "Mine, of today." in world.read("MEMORY.md").decode()
         assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
 
 
-@pytest.mark.parametrize(
-    ("error", "is_retried"), [(StorageFailed, True), (DeadlineExceeded, True), (Refused, False), (NotFound, False)]
-)
+@pytest.mark.parametrize("error", [StorageFailed, DeadlineExceeded, Refused, NotFound])
 async def test_an_undo_that_the_disk_stops_is_continued_by_the_next_one(
-    world: World, error: type[McpMemoryError], *, is_retried: bool
+    world: World, error: type[McpMemoryError]
 ) -> None:
     logs(world).write("MEMORY.md", "# Memory\n")
-    async with world.engine(dreams=DreamsConfig(auto_promote=0.5)) as engine:
-        before = world.files()
-        done = await dream(engine)
-        assert len(done["promoted"]) == 2
+    async with world.engine() as engine:
+        before = world.read("MEMORY.md")
+        done = await stored(engine, world, PNPM, BERLIN)
         forget, calls = Vault.forget, list[object]()
 
         def failing(*given: Any, **named: Any) -> Any:
@@ -444,11 +474,8 @@ async def test_an_undo_that_the_disk_stops_is_continued_by_the_next_one(
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Vault, "forget", failing)
-            (step,) = (await engine.perform("undo", {"target": done["run"], "sure": True}))["steps"]
-        assert "the disk is full" in step["why"]
+            assert (await engine.undo_run(done["run"])).left == ["the disk is full"]
         of_run = [one for one in (await engine.perform("changes", {}))["changes"] if one["run"] == done["run"]]
-        assert {one["undone"] for one in of_run} == {not is_retried}
-        if is_retried:
-            (step,) = (await engine.perform("undo", {"target": done["run"], "sure": True}))["steps"]
-            assert (step["action"], step["why"]) == ("undo run", "")
-            assert world.files() == before
+        assert sorted(one["undone"] for one in of_run) == [False, True]
+        assert (await engine.undo_run(done["run"])).left == []
+        assert world.read("MEMORY.md") == before
