@@ -59,7 +59,11 @@ def only_instance(state: StateFolder, *, known_vault: bool = False) -> Generator
     """Take the vault's lock within the block. `known_vault`: the vault was served before, so a missing lock file may
     have been removed under a running daemon. Raises HeldLock naming the process that has the lock."""
     if known_vault:
-        _leave_to_predecessor(state.lock)
+        # A running daemon that has lost its file writes its id into an empty lock file.
+        os.close(os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        until = time.monotonic() + PREDECESSOR_S
+        while time.monotonic() < until and state.lock.exists() and not state.lock.stat().st_size:
+            time.sleep(0.02)
     instance = InstanceLock(state)
     try:
         state.daemon.unlink(missing_ok=True)  # otherwise a killed daemon's address would pass for ours
@@ -158,14 +162,6 @@ def _signal_holder(state: StateFolder, pid: int, by: signal.Signals) -> None:
             os.kill(pid, by)
         else:
             signal.pidfd_send_signal(process, by)
-
-
-def _leave_to_predecessor(file: Path) -> None:
-    """Wait while the lock file is empty; a running daemon that has lost its file writes its id into it."""
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    until = time.monotonic() + PREDECESSOR_S
-    while time.monotonic() < until and file.exists() and not file.stat().st_size:
-        time.sleep(0.02)
 
 
 def _locked(state: StateFolder) -> FileIO:

@@ -29,8 +29,8 @@ class Hop(NamedTuple):
     """A step from a note to the next, along the link or against it."""
 
     type: str
-    is_back: bool
-    to: NotePath
+    back: bool
+    path: NotePath
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class NoteGraph:
             "backlinks": [_facts(one) | {"from": self._facts(one.source)} for one in back],
             "count": count,
             "types": dict(types),
-            "neighbours": [self._facts(hops[-1].to) | {"by": list(map(_hop_facts, hops))} for hops in found],
+            "neighbours": [self._facts(hops[-1].path) | {"by": [hop._asdict() for hop in hops]} for hops in found],
         }
 
     def _neighbours(self, start: NotePath, depth: int) -> Iterator[tuple[Hop, ...]]:
@@ -61,9 +61,9 @@ class NoteGraph:
         for at in range(depth):
             further = list[tuple[Hop, ...]]()
             for way in ways:
-                if way and self._is_made(way[-1].to):
+                if way and self._is_made(way[-1].path):
                     continue  # a page links to all its notes, and would connect everything
-                for link, to, is_back in linked(self.index, way[-1].to if way else start):
+                for link, to, is_back in linked(self.index, way[-1].path if way else start):
                     if to not in seen and found < MOST_NEIGHBOURS:
                         seen.add(to)
                         further.append((*way, Hop(link.type, is_back, to)))
@@ -82,10 +82,6 @@ class NoteGraph:
 
 def _facts(one: ResolvedLink) -> dict[str, Any]:
     return {"line": one.link.line, "type": one.link.type, "target": one.link.target}
-
-
-def _hop_facts(hop: Hop) -> dict[str, Any]:
-    return {"type": hop.type, "back": hop.is_back, "path": hop.to}
 
 
 @dataclass(frozen=True)

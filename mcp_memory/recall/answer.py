@@ -156,7 +156,10 @@ class RecallAnswerer:
         wants_page = relevant and self.config.topic_pages and known is None and filters.until is None
         topic = await self.topic(query, filters) if wants_page else None
         found, passages = choose_with_page(relevant, topic, room, known, filters.project)
-        further: Sequence[str] = await self._replaced_since(passages) if filters.until else ()
+        further: Sequence[str] = ()
+        if filters.until:
+            given, what = (self.vault.chains, passages), "reading what holds now"
+            further = await in_thread(remarks_on, *given, deadline_s=READ_DEADLINE_S, what=what)
         for line in filter(None, [*further, stale]):
             found = with_notice(found, line, frame.room(budget_tokens))
         return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, [*chosen, *pointed], unsure)
@@ -172,11 +175,6 @@ class RecallAnswerer:
     async def _now(self, chunks: Sequence[RankedChunk], filters: Filters, query: str) -> list[Passage]:
         """Return the passages with what holds now."""
         return await self.current.replace_older([chunk.passage for chunk in chunks], filters, query)
-
-    async def _replaced_since(self, passages: Sequence[Passage]) -> Sequence[str]:
-        """Return remarks on what replaced the notes of an earlier time."""
-        chains, what = self.vault.chains, "reading what holds now"
-        return await in_thread(remarks_on, chains, passages, deadline_s=READ_DEADLINE_S, what=what)
 
     async def _fit_for_prompt(
         self,

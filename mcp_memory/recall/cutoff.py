@@ -142,7 +142,15 @@ class PromptBars:
     def fitting(self, told: Sequence[RankedChunk], prompt: str) -> list[RankedChunk]:
         """Return the project's passages, and the others that fit as well."""
         if self.project is None:
-            return _of_named_projects(told, prompt)
+            # Skip other projects' passages if the prompt names a single project, unless they fit as well as the best
+            # passage of that project. Measured on five people: .5 to .8 % more of the shown notes belong, and as many
+            # prompts as before get any or all of theirs.
+            asked = _folded(prompt)
+            projects = [note_of(chunk.passage).project for chunk in told]
+            named = {project for project in projects if project and _folded(project) in asked}
+            pairs = list(zip(told, projects, strict=True))
+            best = max((chunk.relevance for chunk, project in pairs if project in named), default=0.0)
+            return [chunk for chunk, project in pairs if project in {None, *named} or chunk.relevance >= best]
         ours = {id(chunk): chunk.relevance for chunk in told if note_of(chunk.passage).project}
         best = max(ours.values(), default=None)
 
@@ -153,18 +161,6 @@ class PromptBars:
             return best * (LOG_FITS if note.is_log else PREFERENCE_FITS if note.kind == "preference" else FITS)
 
         return [chunk for chunk in told if id(chunk) in ours or chunk.relevance >= least(chunk)]
-
-
-def _of_named_projects(told: Sequence[RankedChunk], prompt: str) -> list[RankedChunk]:
-    """Skip other projects' passages if a prompt without a project names a single project, unless they fit as well as
-    the best passage of the named project. Measured on five people: .5 to .8 % more of the shown notes belong, and as
-    many prompts as before get any or all of theirs."""
-    asked = _folded(prompt)
-    projects = [note_of(chunk.passage).project for chunk in told]
-    named = {project for project in projects if project and _folded(project) in asked}
-    pairs = list(zip(told, projects, strict=True))
-    best = max((chunk.relevance for chunk, project in pairs if project in named), default=0.0)
-    return [chunk for chunk, project in pairs if project in {None, *named} or chunk.relevance >= best]
 
 
 def with_foreign(

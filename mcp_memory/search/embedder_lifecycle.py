@@ -126,7 +126,12 @@ class EmbedderLifecycle:
             if not isinstance(self.embedder, IdleUnloadEmbedder):
                 continue
             if idle.cancelled_caught:
-                await self._unload(self.embedder, after_s)
+                self._returned, what = anyio.Event(), "unloading the model"
+                try:
+                    if await in_thread(self.embedder.rest, after_s, deadline_s=self._load_s, what=what):
+                        log.info("the model leaves memory until it is needed")
+                except McpMemoryError as error:  # still being opened; it will be tried again
+                    log.warning("%s", error.message)
                 continue
             await self._reload(self.embedder)
             if self._absence:
@@ -170,14 +175,6 @@ class EmbedderLifecycle:
     @property
     def _load_s(self) -> float:
         return self._config.compile_timeout_s + self._config.hub_timeout_s + LOAD_MARGIN_S
-
-    async def _unload(self, embedder: IdleUnloadEmbedder, after_s: float) -> None:
-        self._returned = anyio.Event()
-        try:
-            if await in_thread(embedder.rest, after_s, deadline_s=self._load_s, what="unloading the model"):
-                log.info("the model leaves memory until it is needed")
-        except McpMemoryError as error:  # still being opened; it will be tried again
-            log.warning("%s", error.message)
 
     async def _reload(self, embedder: IdleUnloadEmbedder) -> None:
         """Load the model again; a failure also ends the waiting of questions."""

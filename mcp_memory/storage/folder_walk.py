@@ -13,23 +13,17 @@ def walk(root: str | os.PathLike[str]) -> Iterator[tuple[str, list[str], list[st
     waiting = [os.fspath(root)]
     while waiting:
         folder = waiting.pop()
+        folders, files, links = list[str](), list[str](), set[str]()
         try:
-            folders, files, links = _names_in(folder)
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if not entry.is_dir():
+                        files.append(entry.name)
+                        continue
+                    folders.append(entry.name)
+                    if entry.is_symlink():
+                        links.add(entry.name)
         except OSError:
             continue
         yield folder, folders, files
         waiting += [f"{folder.rstrip('/')}/{name}" for name in reversed(folders) if name not in links]
-
-
-def _names_in(folder: str) -> tuple[list[str], list[str], set[str]]:
-    """Return the names of the folders, of the other files, and of the links to folders. Raises OSError."""
-    folders, files, links = list[str](), list[str](), set[str]()
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if not entry.is_dir():
-                files.append(entry.name)
-                continue
-            folders.append(entry.name)
-            if entry.is_symlink():
-                links.add(entry.name)
-    return folders, files, links

@@ -28,7 +28,12 @@ def place_items(items: Sequence[ImportItem]) -> dict[str, str]:
     taken: set[str] = set()
     found: dict[str, str] = {}
     for key in sorted(wanted, key=lambda key: (wanted[key], key)):
-        path = _in_known_folders(wanted[key], folders)
+        *above, path = wanted[key].split("/")
+        at = ""
+        for folder in above:  # folders whose paths differ only in case are together, under the first spelling
+            full = f"{at}{folder}/"
+            at = folders.setdefault(fold(full), full)
+        path = f"{at}{path}"
         if fold(path) in taken:
             path = beside(path, f"-{text_hash(key, 6)}")
         taken.add(fold(path))
@@ -55,16 +60,6 @@ def _wikilink_names(text: str) -> Iterator[str]:
     for link in find_links(text, split_head(text).body_start):
         if link.kind == "wiki":
             yield link.target.partition("#")[0].strip().casefold()
-
-
-def _in_known_folders(path: str, known: dict[str, str]) -> str:
-    """Put folders whose paths differ only in case together, under the first spelling."""
-    *folders, name = path.split("/")
-    at = ""
-    for folder in folders:
-        full = f"{at}/{folder}" if at else folder
-        at = known.setdefault(fold(full), full)
-    return f"{at}/{name}" if at else name
 
 
 def _name(path: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -125,7 +125,11 @@ def plan_connection(
     paths = find_client_paths()
     wanted = described.targets(_connection(client, settings, paths, scope, name=name, hooks=hooks))
     if trust:
-        wanted = with_hook_trust(wanted, _hashes(wanted))
+        hooked = next(target for target in wanted if target.has(HookEntries))
+        content = plan_install(hooked, text_file.read(hooked.file)).new or b""
+        if why := described.why_unread(hooked, content):
+            raise Refused(why, hint="nothing was changed; fix the file, then try again")
+        wanted = with_hook_trust(wanted, hashes_of(hooked.file, content))
     changes = [plan_install(target, text_file.read(target.file)) for target in wanted]
     for change in changes:
         if why := described.why_unread(change.target, change.old):
@@ -195,15 +199,6 @@ def _connection(
         vault=vault_option(settings),
         chosen=name is not None,
     )
-
-
-def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:
-    """Return the hashes by which Codex will trust our hooks as planned. Raises Refused."""
-    hooks = next(target for target in wanted if target.has(HookEntries))
-    content = plan_install(hooks, text_file.read(hooks.file)).new or b""
-    if why_not := CLIENTS["codex"].why_unread(hooks, content):
-        raise Refused(why_not, hint="nothing was changed; fix the file, then try again")
-    return hashes_of(hooks.file, content)
 
 
 def _backups(file: Path, settings: Settings, paths: ClientPaths) -> list[tuple[Path, bytes]]:

@@ -78,7 +78,8 @@ class PostingSegment:
                 by_section[places] = above
                 total += by_section[self.sections]
             return slice(None), total.astype(np.float32)
-        return _summed(self.rows, [*self._beside(rows.astype(np.intp), counts), self._below(places, sizes, above)])
+        below = stretches(self.section_starts[places], sizes), np.repeat(above, sizes)
+        return _summed(self.rows, [*self._beside(rows.astype(np.intp), counts), below])
 
     def in_sections(self, key: int) -> NDArray[np.float32]:
         """Return (m,): how often each section has the key in its chunks and above them."""
@@ -114,10 +115,6 @@ class PostingSegment:
             behind = rows < self.rows - far
             behind[behind] = together[rows[behind]] == 1
             yield rows[behind] + far, counts[behind]
-
-    def _below(self, places: NDArray[np.uint32], sizes: NDArray[np.int64], above: NDArray[np.uint8]) -> _Counted:
-        """Return all rows of these sections; `sizes` are the rows of each."""
-        return stretches(self.section_starts[places], sizes), np.repeat(above, sizes)
 
 
 def _summed(size: int, counted: Iterable[_Counted]) -> _Counted:
