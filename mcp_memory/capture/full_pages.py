@@ -45,21 +45,17 @@ def find_copies(
             copy = paths.locate(checkpoint.client, checkpoint.name)
             text = b"" if copy.is_database else copy.file.read_bytes()
             if any(time in text for time in times):
-                turns = _turns_with(taken_back, read(copy, checkpoint), checkpoint.offset)
-                if turns:
-                    yield copy, checkpoint, turns
-
-
-def _turns_with(taken_back: Collection[Said], messages: Sequence[TranscriptMessage], end: int) -> TakenBack:
-    turns = list_turns(messages)
-    ends = [*(turn[0].offset for turn in turns[1:]), end]
-    return TakenBack(
-        tuple(
-            Stretch(turn[0].offset, after)
-            for turn, after in zip(turns, ends, strict=True)
-            if any((message.turn.at, message.turn.text) in taken_back for message in turn)
-        )
-    )
+                turns = list_turns(read(copy, checkpoint))
+                ends = [*(turn[0].offset for turn in turns[1:]), checkpoint.offset]
+                found = TakenBack(
+                    tuple(
+                        Stretch(turn[0].offset, after)
+                        for turn, after in zip(turns, ends, strict=True)
+                        if any((message.turn.at, message.turn.text) in taken_back for message in turn)
+                    )
+                )
+                if found:
+                    yield copy, checkpoint, found
 
 
 Spoken = Callable[[str], Iterable[TranscriptMessage]]

@@ -108,26 +108,21 @@ def _taken_back(
     """Return the stretches that the message takes back, and remember their times for the session's sub-agents."""
     words = words_taken_back(message.turn.text) if OffRecord.ALL in wish else frozenset[str]()
     if words:
-        turns = _turns_about(words, [*earlier(), *kept, message])
-        context.silences += [[_time_of(begin), _time_of(end)] for begin, end in turns]
-        return TakenBack(tuple(Stretch(begin.offset, end.offset) for begin, end in turns), is_missing=not turns)
+        turns = list_turns([*earlier(), *kept, message])
+        named = [_words_in(words, turn) for turn in turns[:-1]]
+        # turns with all words of the name of a thing, or else those with any of them
+        wanted = [len(found) == len(words) for found in named]
+        if not any(wanted):
+            wanted = [bool(found) for found in named]
+        about = [
+            (turn[0], after[0]) for (turn, after), is_about in zip(pairwise(turns), wanted, strict=True) if is_about
+        ]
+        context.silences += [[_time_of(begin), _time_of(end)] for begin, end in about]
+        return TakenBack(tuple(Stretch(begin.offset, end.offset) for begin, end in about), is_missing=not about)
     if OffRecord.ALL in wish:
         context.turn_at, context.turn_began = 0, START
     context.silences.append([context.turn_began, ""])
     return TakenBack((Stretch(context.turn_at, message.offset),))
-
-
-def _turns_about(
-    words: frozenset[str], messages: Sequence[TranscriptMessage]
-) -> list[tuple[TranscriptMessage, TranscriptMessage]]:
-    """Return the turns before the last message that mention a thing, each by its first message and the message after
-    it. Prefer turns with all words of its name to turns with any of them."""
-    turns = list_turns(messages)
-    named = [_words_in(words, turn) for turn in turns[:-1]]
-    wanted = [len(found) == len(words) for found in named]
-    if not any(wanted):
-        wanted = [bool(found) for found in named]
-    return [(turn[0], after[0]) for (turn, after), is_about in zip(pairwise(turns), wanted, strict=True) if is_about]
 
 
 def list_turns(messages: Sequence[TranscriptMessage]) -> list[Sequence[TranscriptMessage]]:

@@ -175,7 +175,16 @@ def load(
     settings = replace(settings, vault=vault, features=features, file=path, environ=dict(environ))
     check_limits(as_tree(settings), raw.origin)
     vault_folder(settings.vault.path)  # raises ConfigInvalid
-    _check_daemon(settings.daemon)
+    daemon = settings.daemon
+    if not 0 <= daemon.port <= 65535:
+        raise ConfigInvalid(f"daemon.port is {daemon.port}", hint="use 0 (chosen once and kept) or 1 to 65535")
+    if daemon.host not in {"127.0.0.1", "::1", "localhost"} and not daemon.allow_remote:
+        raise ConfigInvalid(
+            f"daemon.host is {daemon.host!r}, which other machines can reach",
+            hint="use 127.0.0.1, or set daemon.allow_remote = true if you mean it",
+        )
+    if daemon.allow_remote and daemon.auth == "none":
+        raise ConfigInvalid("daemon.allow_remote needs a token", hint='set daemon.auth = "token"')
     for job in ("", *settings.jobs.times):
         settings.jobs.time_of_day(job)  # raises ConfigInvalid
     return settings
@@ -220,15 +229,3 @@ def _sources(vault: VaultConfig, file: Path | None) -> dict[str, str]:
         name: str(folder if folder.is_absolute() or not file else file.absolute().parent / folder)
         for name, folder in folders.items()
     }
-
-
-def _check_daemon(daemon: DaemonConfig) -> None:
-    if not 0 <= daemon.port <= 65535:
-        raise ConfigInvalid(f"daemon.port is {daemon.port}", hint="use 0 (chosen once and kept) or 1 to 65535")
-    if daemon.host not in {"127.0.0.1", "::1", "localhost"} and not daemon.allow_remote:
-        raise ConfigInvalid(
-            f"daemon.host is {daemon.host!r}, which other machines can reach",
-            hint="use 127.0.0.1, or set daemon.allow_remote = true if you mean it",
-        )
-    if daemon.allow_remote and daemon.auth == "none":
-        raise ConfigInvalid("daemon.allow_remote needs a token", hint='set daemon.auth = "token"')

@@ -132,7 +132,14 @@ def _check(path: str, *, new: bool) -> None:
     if len(parts) > MAX_DEPTH:
         raise _refused(path[:80] + "…", f"is more than {MAX_DEPTH} folders deep", "use fewer folders")
     for part in parts:
-        _check_component(path, part)
+        if not part:
+            raise _refused(path, "has an empty part", "use single slashes, and none at the end")
+        if part in {".", ".."}:
+            raise _refused(path, f"holds {part!r}", "name the file directly, relative to the vault")
+        if part.startswith("."):
+            raise _refused(path, f"has a hidden part, {part!r}", "names of notes do not start with a dot")
+        if len(part.encode()) > MAX_COMPONENT_BYTES:
+            raise _refused(path[:80] + "…", f"has a part longer than {MAX_COMPONENT_BYTES} bytes", "shorten it")
         if new:
             _check_new_component(path, part)
     if new and parts[0] == "~":
@@ -147,17 +154,6 @@ def _forbidden_character(text: str) -> str | None:
     if found.group() >= "\ud800":
         return "is not valid UTF-8"
     return "holds a backslash" if found.group() == "\\" else "holds a control character"
-
-
-def _check_component(path: str, part: str) -> None:
-    if not part:
-        raise _refused(path, "has an empty part", "use single slashes, and none at the end")
-    if part in {".", ".."}:
-        raise _refused(path, f"holds {part!r}", "name the file directly, relative to the vault")
-    if part.startswith("."):
-        raise _refused(path, f"has a hidden part, {part!r}", "names of notes do not start with a dot")
-    if len(part.encode()) > MAX_COMPONENT_BYTES:
-        raise _refused(path[:80] + "…", f"has a part longer than {MAX_COMPONENT_BYTES} bytes", "shorten it")
 
 
 def _check_new_component(path: str, part: str) -> None:

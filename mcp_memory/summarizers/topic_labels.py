@@ -87,7 +87,10 @@ def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint
         is_enough = len(new[best]) >= min(2, len(sources)) and gains[best] > 0
         if not is_enough or (title and 2 * len(new[best]) < len(sources) - len(covered)):
             break
-        best = _widest(best, left)
+        totals = {other: phrase.times.total() for other, phrase in left.items() if set(other) > set(best)}
+        enough = max(2, WIDER * left[best].times.total())
+        wider = [other for other, total in totals.items() if total >= enough]
+        best = max(wider, key=lambda other: (totals[other], len(other), other), default=best)
         title.append(left[best].spelling)
         covered |= left[best].times.keys()
         if len(covered) >= ENOUGH * len(sources):
@@ -248,13 +251,6 @@ def _bits(keys: Keys, phrase: _Phrase, idf: Idf) -> float:
     spelling = phrase.spelling
     longer = 0.2 * len(spelling) - 0.6 if is_unspaced(spelling) else LONGER * (len(spelling.split()) - 1)
     return sum(map(idf.bits, keys)) / len(keys) * (1 + min(longer, 2 * LONGER))
-
-
-def _widest(keys: Keys, phrases: Mapping[Keys, _Phrase]) -> Keys:
-    totals = {other: phrase.times.total() for other, phrase in phrases.items() if set(other) > set(keys)}
-    enough = max(2, WIDER * phrases[keys].times.total())
-    wider = [other for other, total in totals.items() if total >= enough]
-    return max(wider, key=lambda other: (totals[other], len(other), other), default=keys)
 
 
 def short_title(title: str) -> str:

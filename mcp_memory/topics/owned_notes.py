@@ -81,23 +81,18 @@ def find_owners(notes: Sequence[PlanNote], config: TopicsConfig) -> list[OwnedNo
         return note.project or by_subject
 
     owners = [owner_of(note) for note in notes]
-    shared = _subjects_of_owners(notes, owners)
+    first: dict[str, Counter[str]] = defaultdict(Counter)
+    for note, owner in zip(notes, owners, strict=True):
+        first[owner][note.subject_key] += 1
+    # the subjects that most notes of an owner name first don't tell its notes apart
+    shared = {
+        owner: {key for key, count in keys.items() if key and count > OF_MOST * keys.total()}
+        for owner, keys in first.items()
+    }
     found: list[OwnedNote] = []
     for note, owner in zip(notes, owners, strict=True):
         narrower = tuple(subject for subject in note.subjects if not owner or key_of(subject) not in shared[owner])
         found.append(OwnedNote(replace(note, subjects=narrower), owner))
-    return found
-
-
-def _subjects_of_owners(notes: Sequence[PlanNote], owners: Sequence[str]) -> dict[str, set[str]]:
-    """Map each owner to the subjects that most of its notes name first: they don't tell its notes apart."""
-    first: dict[str, Counter[str]] = defaultdict(Counter)
-    for note, owner in zip(notes, owners, strict=True):
-        first[owner][note.subject_key] += 1
-    found: dict[str, set[str]] = {}
-    for owner, keys in first.items():
-        least = OF_MOST * keys.total()
-        found[owner] = {key for key, count in keys.items() if key and count > least}
     return found
 
 

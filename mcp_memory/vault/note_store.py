@@ -117,7 +117,12 @@ class NoteStore:
             return self.note(path, blob.data, blob.etag, blob.stat, chained=chained)
         file = self.note(path, _whole_characters(blob.data), blob.etag, blob.stat, chained=chained)
         problem = f"read only up to {self.max_note_bytes:,} bytes (vault.max_note_bytes): split the file"
-        return _first_part(file, f"{file.record.problem}; {problem}" if file.record.problem else problem)
+        problem = f"{file.record.problem}; {problem}" if file.record.problem else problem
+        record, text = replace(file.record, problem=problem), file.text
+        # Half an entry has another hash and so couldn't be forgotten. In a longer text, chunking drops it.
+        if record.is_log and len(text) <= MAX_CHARS and (entries := logs.entries(text, file.body_start)):
+            text = text[: entries[-1].start]
+        return replace(file, record=record, text=text)
 
     def find(self, path: NotePath) -> NoteFile | None:
         """Read a note as `read` does, but return None if there is no such file."""
@@ -283,12 +288,3 @@ def _whole_characters(data: bytes) -> bytes:
         if data[-back] >= 0xC0:
             return data[:-back]
     return data
-
-
-def _first_part(file: NoteFile, problem: str) -> NoteFile:
-    """Drop a log's last entry, since half an entry has another hash and so couldn't be forgotten. In a longer text,
-    chunking drops it."""
-    record, text = replace(file.record, problem=problem), file.text
-    if record.is_log and len(text) <= MAX_CHARS and (entries := logs.entries(text, file.body_start)):
-        text = text[: entries[-1].start]
-    return replace(file, record=record, text=text)

@@ -100,7 +100,8 @@ def read_date(name: str, text: str, leans: Leans, now: datetime) -> SpokenDate:
     if is_iso(text):
         return SpokenDate(text.strip(), text.strip())
     if len(text) <= MAX_CHARS and not _AMBIGUOUS.fullmatch(text.strip()):
-        whole = _in_digits(text.strip())
+        counted = _NUMBER_WORD.sub(lambda word: f"{_NUMBERS[word[1].lower()]} ", text.strip())
+        whole = _COMPOUND.sub(r"\2 \1s", _FROM_NOW.sub(r"in \g<span>", counted))
         if found := _named(_PART_OF_DAY.sub("", whole) if leans == "past" else whole, leans, now):
             return found
         if leans == "future" and (due := find_due(text, now)):
@@ -110,11 +111,6 @@ def read_date(name: str, text: str, leans: Leans, now: datetime) -> SpokenDate:
             return SpokenDate(moment, moment)
     hint = f"pass for example {_EXAMPLES[leans]}, 14:30 or 2026-11-21"
     raise InvalidInput(f"{name}: not a date or time that can be read", hint=hint)
-
-
-def _in_digits(text: str) -> str:
-    counted = _NUMBER_WORD.sub(lambda word: f"{_NUMBERS[word[1].lower()]} ", text)
-    return _COMPOUND.sub(r"\2 \1s", _FROM_NOW.sub(r"in \g<span>", counted))
 
 
 def _named(text: str, leans: Leans, now: datetime) -> SpokenDate | None:

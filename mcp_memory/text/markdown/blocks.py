@@ -123,17 +123,14 @@ class _Scanner:
         mark = next((end for begin, end in _HTML_ENDS.items() if opening.startswith(begin)), None)
         if mark is None:
             return None
-        ends = self._html_ends(mark)
+        if mark not in self._ends:
+            self._ends[mark] = [index for index, row in enumerate(self._rows) if mark in row.body.lower()]
+        ends = self._ends[mark]
         end = bisect_left(ends, at)
         following = bisect_left(self._break_rows, at)
         if end == len(ends) or (following < len(self._break_rows) and self._break_rows[following] < ends[end]):
             return None
         return ends[end] + 1
-
-    def _html_ends(self, mark: str) -> list[int]:
-        if mark not in self._ends:
-            self._ends[mark] = [index for index, row in enumerate(self._rows) if mark in row.body.lower()]
-        return self._ends[mark]
 
     def _item(self, at: int) -> tuple[Block, int]:
         """Parse a list item with its continuation: lines indented at least as far as its text, and lazy lines."""
