@@ -5,7 +5,7 @@ This module is over 300 lines because every room may need any of these values.
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +21,7 @@ NotePath = NewType("NotePath", str)  # relative POSIX path inside the vault; `@n
 Etag = NewType("Etag", str)  # sha256 of a file's bytes, 64 hexadecimal digits
 NoteId = NewType("NoteId", str)  # the frontmatter's ULID, else `path:<path>`; `<path>#<entry hash>` for a log entry
 TextHash = NewType("TextHash", str)  # sha256 of an embedded text, the key of the embedding cache
+Clock = Callable[[], datetime]
 Meta = Mapping[str, Any]  # frontmatter as plain values: str, int, float, bool, None, datetime, date, list, dict
 IMPORTED_ID = "0" * 10  # begins the id of an imported note, in place of the time in a ULID
 IMPORTED = "imported"  # the folder of all imports in the managed folder
@@ -127,6 +128,10 @@ class NoteRecord:
     superseded_at: datetime | None = None  # since when it is superseded; None if it isn't, or is active again
 
     @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
     def date(self) -> datetime | None:
         """The time of its last change, or else when it was made."""
         return self.updated or self.created
@@ -215,10 +220,17 @@ NO_PROJECT = ""
 CHANNEL = "channel:"
 """The beginning of the project of a conversation with others, such as a group chat. It sees only its own notes, and
 other sessions get these only if they ask."""
+SESSION = "session:"
+"""The beginning of the project of a session that is kept apart from other sessions."""
 
 
 def is_channel(project: str | None) -> bool:
     return project is not None and project.startswith(CHANNEL)
+
+
+def is_closed(project: str | None) -> bool:
+    """Return whether only one conversation or session sees the project's notes."""
+    return project is not None and project.startswith((CHANNEL, SESSION))
 
 
 @dataclass(frozen=True)
@@ -269,6 +281,8 @@ class Filters:
     tags: frozenset[str] | None = None  # all of them must be present
     project: str | None = None  # this project's notes and those without one; None = all; see NO_PROJECT, CHANNEL
     aliases: frozenset[str] = frozenset()  # its other names, and the projects that a question names
+    own: str | None = None  # the project of a session that is kept apart; empty for one without a name
+    granted: frozenset[str] = frozenset()  # folders and notes that also pass, whatever their project
     since: datetime | None = None  # by the note's date (for logs, the day); aware; included
     until: datetime | None = None  # excluded
     session: str | None = None
@@ -289,7 +303,7 @@ class Filters:
             and (not prefix or any(is_below(note.path, spelling) for spelling in unicode_forms(prefix)))
             and (self.kinds is None or note.kind in self.kinds)
             and (not self.tags or frozenset(map(tag_name, self.tags)) <= tag_names(note.all_tags))
-            and self.admits_project(note.project)
+            and self.sees(note)
             and (self.session is None or note.session == self.session)
             and (note.always_load or not self.always_load)
             and ("due" in note.meta or not self.due)
@@ -302,8 +316,18 @@ class Filters:
             and (self.private is None or not (self.private.cover(note) or any(map(note.is_muted_in, self.names))))
         )
 
+    def sees(self, note: NoteRecord) -> bool:
+        """Return whether the note's project passes. For a session that is kept apart, what is granted passes, too, and
+        no page but its own, since a page may be about other sessions."""
+        if any(is_below(note.path, place) for place in self.granted):
+            return True
+        is_page = self.own is not None and note.state in PAGES
+        return note.project == self.own if is_page else self.admits_project(note.project)
+
     def admits_project(self, project: str | None) -> bool:
         """Return whether notes of this project pass."""
+        if self.own is not None and project and project.startswith(SESSION):
+            return project == self.own
         if self.project is None:
             return self.private is None or not is_channel(project)
         return project in self.names or (project is None and not is_channel(self.project))

@@ -92,7 +92,7 @@ export function registerTools(api, call, scopeIn) {
       if (scope && FORGETTING[name]) return null;
       const execute = async (_id, given, signal) => {
         const [tool, args] = as ? as(given) : [name, given];
-        const session = STORING[name] && ctx.sessionId ? { session: ctx.sessionId } : {};
+        const session = ctx.sessionId ? { session: ctx.sessionId } : {};
         const told = await call(tool, { ...args, ...session, ...(scope && { project: scope }) }, signal);
         return { content: [{ type: "text", text: told }], details: { source: "mcp-memory", tool } };
       };

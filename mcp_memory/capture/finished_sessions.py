@@ -8,6 +8,7 @@ from typing import cast
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.service import CaptureService
+from mcp_memory.models import Clock
 from mcp_memory.runtime.private_files import replace_file
 
 IDLE = timedelta(minutes=30)
@@ -18,9 +19,7 @@ class FinishedSessions:
     """The finished sessions of one job, whose progress is kept in `file`: for each transcript, its version when it was
     handled. `version` returns a number that changes with the content that concerns the job. For worker threads."""
 
-    def __init__(
-        self, service: CaptureService, file: Path, clock: Callable[[], datetime], version: Callable[[Checkpoint], int]
-    ) -> None:
+    def __init__(self, service: CaptureService, file: Path, clock: Clock, version: Callable[[Checkpoint], int]) -> None:
         self._service = service
         self._file = file
         self._clock = clock

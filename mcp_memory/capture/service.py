@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from mcp_memory.capture.tail import NewLines, Unread, list_sessions, measure_unr
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.capture.transcript_store import TranscriptStore
 from mcp_memory.errors import McpMemoryError, NotFound
+from mcp_memory.models import Clock
 from mcp_memory.runtime.threads import in_thread, place_of
 from mcp_memory.vault.config import CHATS, TRANSCRIPTS
 
@@ -75,12 +76,12 @@ class CaptureService:
         state: Path,
         config: CaptureConfig,
         zone: tzinfo,
-        clock: Callable[[], datetime],
+        clock: Clock,
         written: Callable[[], None],
-        project_of: Callable[[str], str | None],
+        project_of: Callable[[str, str], str | None],
     ) -> None:
         """Store everything in the folder `state`. Calls `written` when pages changed, `listeners` with new messages.
-        `project_of`: the project of a folder."""
+        `project_of`: the project of a folder and session."""
         self.paths = TranscriptPaths({**config.folders, CHAT: str(state / CHATS)})
         self.store = TranscriptStore(state / TRANSCRIPTS, config.keep_days, config.keep_bytes)
         self.checkpoints = Checkpoints(state / "checkpoints")

@@ -78,13 +78,13 @@ def read_session(
     paths: TranscriptPaths,
     path: TranscriptPath,
     zone: tzinfo,
-    project_of: Callable[[str], str | None],
+    project_of: Callable[[str, str], str | None],
     *,
     until: int = ON_AND_ON,
     withdrawn: TakenBack = NOTHING,
 ) -> CapturedMessages:
     """Return the messages before the offset `until` as a capture would pass them on. `project_of`: the project of a
-    folder; `withdrawn`: what was taken back in a copy. Raises the errors of `read_new`."""
+    folder and session; `withdrawn`: what was taken back in a copy. Raises the errors of `read_new`."""
     checkpoint, messages = Checkpoint(path.client, path.name), list[TranscriptMessage]()
     now = datetime.now(zone)
     while True:

@@ -70,15 +70,15 @@ def build_step(
     *,
     zone: tzinfo,
     now: datetime,
-    project_of: Callable[[str], str | None],
+    project_of: Callable[[str, str], str | None],
     silences: Sequence[Sequence[str]] = (),
     earlier: Callable[[], Iterable[TranscriptMessage]] = tuple,
     begin_of: BeginOf = lambda _: None,
     withdrawn: TakenBack = NOTHING,
 ) -> CaptureStep:
     """Build a step. `seen`: the digests of earlier messages, if the file has ever been replaced. `project_of`: the
-    project of a folder. `silences`: the silences of a sub-agent's session. `earlier` reads the messages before, and
-    `begin_of` returns the offset of the first one on a page. `withdrawn`: what is taken back in a copy."""
+    project of a folder and session. `silences`: the silences of a sub-agent's session. `earlier` reads the messages
+    before, and `begin_of` returns the offset of the first one on a page. `withdrawn`: what is taken back in a copy."""
     batch = news.batch
     if news.restarted:
         context = ReaderContext(delegated=checkpoint.context.delegated)
@@ -105,7 +105,7 @@ def build_step(
     if path.is_database and (conversation := find_conversation(path.file, path.session)):
         context.project = conversation
     elif not context.project or Path(context.folder).is_dir():
-        context.project = project_of(context.folder)
+        context.project = project_of(context.folder, context.session)
 
     def origin_of(thread: str) -> SegmentOrigin:
         return SegmentOrigin(path.client, path.name, thread or path.inner.stem, context.project)

@@ -3,10 +3,13 @@
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from mcp_memory.errors import ConfigInvalid
 from mcp_memory.git.commits import CommitPart, FileChange
 from mcp_memory.models import Status
+from mcp_memory.projects.session_grants import SESSIONS_FILE, parse_grants
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import FRESH, TOPICS, is_page, is_topic_name
@@ -34,6 +37,10 @@ def split_into_commits(changes: Sequence[FileChange], layout: Layout) -> Iterato
     begun = [change for change in changes if change.before is None and change.path in first_files]
     if begun:
         yield CommitPart("memory: begin a vault", begun)
+    grants = [change for change in changes if change.path == layout.in_home(SESSIONS_FILE)]
+    for change in grants:
+        yield CommitPart(f"memory: {_change_of_grants(change)}", [change])
+    begun += grants
     filed: dict[str, _Filed] = defaultdict(_Filed)
     moved_back, pages = _Filed(), list[FileChange]()
     by_verb: dict[str, list[FileChange]] = defaultdict(list)
@@ -68,6 +75,16 @@ def split_into_commits(changes: Sequence[FileChange], layout: Layout) -> Iterato
         where = f" to {folders.pop()}/" if len(folders) == 1 else ""
         moved = [*arrived, *moved_back.departed, *moved_back.pages]
         yield CommitPart(f"memory: move {_notes(arrived, layout)}{where}", moved)
+
+
+def _change_of_grants(change: FileChange) -> str:
+    """Return which topics are now shared with sessions, or no longer."""
+    told = list[str]()
+    with suppress(ConfigInvalid):
+        before, after = parse_grants(change.before), parse_grants(change.after)
+        for verb, some, others in (("share", after, before), ("stop sharing", before, after)):
+            told += [f"{verb} {posixpath.basename(one.topic)} with {one.session}" for one in some if one not in others]
+    return ", ".join(told) or f"update {SESSIONS_FILE}"
 
 
 def _edits(by_verb: Mapping[str, Sequence[FileChange]], layout: Layout) -> Iterator[CommitPart]:

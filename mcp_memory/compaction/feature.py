@@ -10,22 +10,24 @@ from mcp_memory.compaction.auto_compactor import TOPICS_JOB, AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.page_writer import audit
-from mcp_memory.compaction.share.folder import SharedCopies, SharedFolders
+from mcp_memory.compaction.share.folder import SharedCopies, shared_folders
 from mcp_memory.compaction.share.share_bundle import build_bundle
-from mcp_memory.compaction.topic_edits import CompactRequest, EditTopicRequest, TreeRequest
+from mcp_memory.compaction.topic_edits import CompactRequest, EditTopicRequest, GrantsRequest, TreeRequest
 from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import TargetRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, NotFound
 from mcp_memory.models import Filters, NotePath, NoteRecord
+from mcp_memory.projects.session_grants import SessionGrant, SessionGrants
 from mcp_memory.runs.job_runner import JOB_S
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.page import FRESH, TOPICS, summary_text
-from mcp_memory.topics.topic_tree import Topic, find_topic
+from mcp_memory.topics.page import FRESH, TOPICS, span, summary_text
+from mcp_memory.topics.topic_tree import Topic, all_topics, find_topic
+from mcp_memory.vault.draft import one_line
 from mcp_memory.vault.vault import Vault
 
 
@@ -52,6 +54,7 @@ def topic_payload(topic: Topic, depth: int | None) -> Payload:
         "notes": topic.notes,
         "earliest": _day(earliest),
         "latest": _day(latest),
+        "days": span(earliest, latest),
         "stale": topic.outdated,
         "edited": topic.state.edited,
         "ours": topic.ours,
@@ -87,7 +90,7 @@ def note_payload(note: NoteRecord) -> Payload:
 def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload:
     """Serialize a note with its place: `in` are the topics above it, outermost first; `children` are the sources of a
     topic's page."""
-    topics = [topic for top in tree for topic in top.walk()]
+    topics = all_topics(tree)
     holding = [topic.folder for topic in topics if any(leaf.path == note.path for leaf in topic.leaves)] or [note.path]
     above = sorted((t for t in topics if f"{holding[0]}/".startswith(f"{t.folder}/")), key=lambda t: t.folder)
     own = next((topic for topic in above if topic.page_path == note.path), None)
@@ -129,7 +132,7 @@ def build(core: Core) -> Feature:
     compactor = Compactor(core, builder, config)
     auto_compactor = AutoCompactor(compactor, core.search.model, core.background.health, config)
     core.indexing.sweeper.listeners.append(compactor.mark_stale_pages)
-    topics = TopicOperations(core, compactor)
+    topics = TopicOperations(core, compactor, SessionGrants(core.vault, core.index))
     if config.fresh_tail_count:
         core.recall.answerer.newest.append(partial(_fresh_tail, core, config.fresh_tail_count))
     scheduler = core.background.scheduler
@@ -145,11 +148,13 @@ def build(core: Core) -> Feature:
             "tree": Operation(TreeRequest, topics.tree),
             "show": Operation(TargetRequest, topics.show, is_foreground=True),
             "share": Operation(TargetRequest, topics.share),
+            "grants": Operation(GrantsRequest, topics.share_with_session),
         },
         jobs=[auto_compactor.job(longest_s=LONGEST_S + core.config.summarizer.day_s)],
         tasks=[look_at_all],
         status=lambda: {"compaction": auto_compactor.status(scheduler.facts(TOPICS_JOB))},
-        copies=SharedCopies(SharedFolders(core.config.state)),
+        findings=topics.grants.findings,
+        copies=SharedCopies(shared_folders(core.config.state)),
     )
 
 
@@ -159,6 +164,7 @@ class TopicOperations:
 
     core: Core
     compactor: Compactor
+    grants: SessionGrants
 
     async def compact(self, request: CompactRequest) -> Payload:
         """File notes now, or show the plan with `dry_run`."""
@@ -210,9 +216,12 @@ class TopicOperations:
         if depth is not None and depth < 1:
             raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
         topics, fresh = await self._tree_and_fresh()
+        wanted = self.core.filters()
+        topics = [topic for topic in topics if all(map(wanted.sees, topic.all_notes))]
+        fresh = list(filter(wanted.sees, fresh))
         if request.topic is not None:
             topic = find_topic(request.topic, topics, self.compactor.root)
-            above = next((one for top in topics for one in top.walk() if topic in one.topics), None)
+            above = next((one for one in all_topics(topics) if topic in one.topics), None)
             return {"topic": topic_payload(topic, depth), "above": above and topic_payload(above, 1)}
         if request.dropped is None:
             return tree_payload(topics, fresh, depth)
@@ -236,20 +245,24 @@ class TopicOperations:
 
     async def share(self, request: TargetRequest) -> Payload:
         """Return the files of a topic that can be shared. The command that asked writes them."""
-        core = self.core
-        await core.indexing.sweeper.reconcile()
+        core, topic = self.core, await self._topic(request.target)
+        given = core.vault, topic, core.config.recall.private_marks
+        return asdict(await in_thread(build_bundle, *given, what="reading the topic"))
+
+    async def share_with_session(self, request: GrantsRequest) -> Payload:
+        """Share a topic with a session, or stop that, and return all that is shared with sessions."""
+        work = self.grants.read
+        if request.topic:
+            topic = await self._topic(request.topic)
+            session, page = one_line("session", request.session or ""), topic.page.id if topic.page else ""
+            work = partial(self.grants.change, SessionGrant(session, topic.folder, page), revoke=request.revoke)
+        found = await in_thread(work, what="reading what is shared")
+        return {"grants": [one._asdict() for one in found], "apart": self.core.projects.grants is not None}
+
+    async def _topic(self, target: str) -> Topic:
+        await self.core.indexing.sweeper.reconcile()
         topics, _ = await self._tree_and_fresh()
-        topic = find_topic(request.target, topics, self.compactor.root)
-        return asdict(
-            await in_thread(
-                build_bundle,
-                core.vault,
-                core.vault.marker.id,
-                topic,
-                core.config.recall.private_marks,
-                what="reading the topic",
-            )
-        )
+        return find_topic(target, topics, self.compactor.root)
 
     async def _tree_and_fresh(self) -> tuple[list[Topic], list[NoteRecord]]:
         view = self.compactor.planner_view

@@ -3,16 +3,15 @@ topics. Reads notes and asks the summarizer; writes nothing."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from mcp_memory.compaction.page_writer import PageWriter
 from mcp_memory.compaction.topic_index import build_related, build_topic_index
 from mcp_memory.errors import Refused
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Clock, Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runs.journal import JobEntry, MoveStep, RemoveStep, RunJournal, WriteStep
 from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.storage.path_rules import fold
@@ -21,7 +20,7 @@ from mcp_memory.text.language.subjects import is_outgrown, subject_of
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import PAGE, TOPICS, PageChild, next_number
 from mcp_memory.topics.page_parts import own_text
-from mcp_memory.topics.topic_tree import Topic, common_project, note_child, topic_child
+from mcp_memory.topics.topic_tree import Topic, all_topics, common_project, note_child, topic_child
 from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault
 
@@ -39,7 +38,7 @@ class PlannedMove:
     @property
     def notes(self) -> list[NoteRecord]:
         """All notes, also those in the topics."""
-        return [*self.leaves, *(note for topic in self.topics for below in topic.walk() for note in below.leaves)]
+        return [*self.leaves, *(note for topic in self.topics for note in topic.all_notes)]
 
     @property
     def about(self) -> str:
@@ -119,7 +118,7 @@ class JobBuilder:
     """Builds jobs synchronously, for worker threads; outside any lock. Methods raise NotFound for a source that is gone
     or changed, Refused for a note of yours, and the errors of the vault and the summarizer."""
 
-    def __init__(self, vault: Vault, index: Index, summarizer: Summarizer, clock: Callable[[], datetime]) -> None:
+    def __init__(self, vault: Vault, index: Index, summarizer: Summarizer, clock: Clock) -> None:
         self._vault = vault
         self._pages = PageWriter(vault, index, summarizer, clock)
         self.moves = TopicMoves(vault, index)
@@ -187,12 +186,12 @@ class Housekeeper:
     links: LinkRewriter
     root: str
     """The folder of all topics."""
-    clock: Callable[[], datetime]
+    clock: Clock
 
     def remove_empty_pages(self, tree: Sequence[Topic]) -> JobEntry | None:
         """Remove pages of empty topics, unless you wrote more of a page than its title. Raises NotFound for a page that
         has just disappeared."""
-        topics = [topic for top in tree for topic in top.walk() if topic.ours and topic.page and not topic.notes]
+        topics = [topic for topic in all_topics(tree) if topic.ours and topic.page and not topic.notes]
         gone = list[NoteFile]()
         for topic in topics:
             file = self.vault.read(topic.page_path)
@@ -210,16 +209,15 @@ class Housekeeper:
         outdated. A folder with a file that can't move, or that a file of yours links to, keeps its name."""
         written = self.journal.pages_written(run)
         moves = self.builder.moves
-        for topic in (topic for top in tree for topic in top.walk()):
+        for topic in all_topics(tree):
             name = f"{topic.name.partition('-')[0]}-{short_slug(topic.title)}"
             if topic.page is None or topic.page.id not in written or name == topic.name:
                 continue
-            parent = topic.folder.rpartition("/")[0]
-            if not self._is_misnamed(topic) or name in moves.names_in(parent):
+            if not self._is_misnamed(topic) or name in moves.names_in(topic.parent):
                 continue
             inside = [path for path in self.vault.list().files if path.startswith(f"{topic.folder}/")]
             with suppress(Refused):
-                steps = moves.move_topic(topic, f"{parent}/{name}")
+                steps = moves.move_topic(topic, f"{topic.parent}/{name}")
                 entry, foreign = self.links.follow_moves(JobEntry(f"{topic.name} is {name} now", steps))
                 if len(steps) == len(inside) and not foreign:
                     return entry
@@ -250,7 +248,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 def _has_foreign_word(name: str, topic: Topic, vault: Vault) -> bool:
     known = _words(topic.title)
-    for note in (note for below in topic.walk() for note in below.leaves):
+    for note in topic.all_notes:
         known |= _words(f"{note.title} {vault.read(note.path).body}")
     # The last word of a name may be cut off.
     return any(word not in known and not any(other.startswith(word) for other in known) for word in _words(name))

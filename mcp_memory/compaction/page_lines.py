@@ -10,7 +10,7 @@ from mcp_memory.recall.moments.lasting_statements import is_rule
 from mcp_memory.runtime.health import give_way
 from mcp_memory.summarizers.base import StatementRank, SummarySource
 from mcp_memory.text.language.denials import denies
-from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import is_question, is_secondary, sentences, statement_of
 from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.markdown.inline_text import is_harmless
@@ -88,4 +88,4 @@ def _rules(text: str) -> bool:
 
 
 def _has_value(text: str) -> bool:
-    return any(fact.kind not in {FactKind.NAME, FactKind.NEGATION} for fact in facts(text))
+    return any(fact.kind not in {"name", "negation"} for fact in facts(text))

@@ -1,9 +1,8 @@
 """Writes topic pages: reads the sources, has them named and summarized, and keeps what a person wrote on a page."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import NamedTuple
 
 from ulid import ULID
@@ -12,12 +11,12 @@ from mcp_memory.compaction.page_lines import overtaken_among, source_of
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
-from mcp_memory.models import PAGES, Filters, NoteId, NotePath, NoteRecord
+from mcp_memory.models import Clock, Filters, NoteId, NotePath, NoteRecord
 from mcp_memory.runs.journal import WriteStep
 from mcp_memory.summarizers.base import StatementRank, Summarizer, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import short_title, title_of
-from mcp_memory.text.language.facts import Fact, FactKind, facts
+from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.subjects import is_outgrown, shared_subject, subject_of
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.markdown import frontmatter
@@ -67,7 +66,7 @@ class PageWriter:
     vault: Vault
     index: Index
     summarizer: Summarizer
-    clock: Callable[[], datetime]
+    clock: Clock
 
     def read_sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
         """Read the sources of a page. Raises NotFound for a note that has changed since it was indexed; the next run
@@ -96,7 +95,7 @@ class PageWriter:
         """Return what a topic's title needn't repeat: its project, the subject of most of the project's notes, and the
         title of the topic that contains its folder."""
         parent = NotePath(f"{folder.rpartition('/')[0]}/{PAGE}")
-        pages = self.index.notes(Filters(states=PAGES, path_prefix=parent), 1)
+        pages = self.index.pages(parent)
         notes = self.index.notes(Filters(project=project), MOST) if project else []
         subjects = [subject_of(note.tags, project) for note in notes if note.project == project]
         titles = [page.title for page in pages if page.title != project]
@@ -170,13 +169,11 @@ class PageWriter:
 
     def _names_beside(self, topic: Topic) -> set[str]:
         """Return the folder names of the sibling topics, also as their pages' current titles would name them."""
-        parent = topic.folder.rpartition("/")[0]
-        pages = self.index.notes(Filters(states=PAGES, path_prefix=parent), MOST)
         names: set[str] = set()
-        for page in pages:
-            folder = page.path.rpartition("/")[0]
-            if folder.rpartition("/")[0] == parent and folder != topic.folder:
-                names |= {folder.rpartition("/")[2], f"-{short_slug(page.title)}"}
+        for page in self.index.pages(topic.parent):
+            parent, _, name = page.folder.rpartition("/")
+            if parent == topic.parent and name != topic.name:
+                names |= {name, f"-{short_slug(page.title)}"}
         return names
 
     def _summarize(self, request: SummaryRequest, title: str) -> Summary:
@@ -259,7 +256,7 @@ def audit(summary: str, sources: Iterable[str]) -> Audit:
 
 def _is_verbatim(fact: Fact, summary: str) -> bool:
     """Find facts that `facts` can't recognize: a name at the start of a sentence, an identifier without code marks."""
-    if fact.kind not in {FactKind.NAME, FactKind.IDENTIFIER}:
+    if fact.kind not in {"name", "identifier"}:
         return False
     found = fact.key in summary  # faster than compiling thousands of patterns
     return found and re.search(rf"(?<!\w){re.escape(fact.key)}(?!\w)", summary) is not None

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, PrivateMarks
+from mcp_memory.models import PAGES, Clock, Filters, NotePath, NoteRecord, NoteState, PrivateMarks
 from mcp_memory.text.language.subjects import lead_of, subjects_of
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.language.word_lists import function_words
@@ -17,7 +16,7 @@ from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.owned_notes import PlanNote
 from mcp_memory.topics.page import FRESH, TOPICS
 from mcp_memory.topics.plan import PlanJob, plan
-from mcp_memory.topics.topic_tree import Topic, age_of, build_tree, place_notes
+from mcp_memory.topics.topic_tree import Topic, age_of, all_topics, build_tree, place_notes
 from mcp_memory.vault.vault import Vault
 
 Places = Mapping[str, NoteRecord]
@@ -73,7 +72,7 @@ class PlannerView:
         index: Index,
         config: TopicsConfig,
         private: PrivateMarks,
-        clock: Callable[[], datetime],
+        clock: Clock,
     ) -> None:
         self._vault = vault
         self._index = index
@@ -94,9 +93,9 @@ class PlannerView:
             linkable += self._index.notes(lasting, limit=MAX_NOTES)
         filing = self._vault.filing
         tree = build_tree([*records, *linkable], self.root, filing.made_by_us, filing.page_state)
-        topics = [topic for top in tree for topic in top.walk()]
+        topics = all_topics(tree)
         filed = {note.path for topic in topics for note in topic.leaves}
-        fresh = [note for note in records if note.path.rpartition("/")[0] == f"{self.root}/{FRESH}"]
+        fresh = [note for note in records if note.folder == f"{self.root}/{FRESH}"]
         fresh = [note for note in fresh if filing.may_move(note.path, note.id)]
         return tree, sorted([*fresh, *(note for note in linkable if note.path not in filed)], key=age_of)
 
@@ -128,7 +127,7 @@ class PlannerView:
         tree, fresh = self.read_tree()
         new = [note for note in self._without_tail(fresh) if _note_mark(note) not in left.fresh]
         with_vectors = len(self._with_vectors(new))
-        topics = [topic for top in tree for topic in top.walk()] if whole else []
+        topics = all_topics(tree) if whole else []
         provisional = [topic for topic in topics if topic.provisional]
         return PendingWork(
             with_vectors,
@@ -148,7 +147,7 @@ class PlannerView:
 
     def _records(self) -> list[NoteRecord]:
         """Return everything below the folder of all topics except private notes, which no other note may quote."""
-        wanted = Filters(frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=self.root, now=self._clock())
+        wanted = Filters(PAGES | {NoteState.ACTIVE}, path_prefix=self.root, now=self._clock())
         return [note for note in self._index.notes(wanted, limit=MAX_NOTES) if not self._private.cover(note)]
 
     def _without_tail(self, fresh: Sequence[NoteRecord]) -> Sequence[NoteRecord]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from math import inf
 from time import monotonic
 
@@ -12,7 +11,7 @@ from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
 from mcp_memory.compaction.planner_view import MAX_ROUNDS, Places, PlannerView, VersionMark
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.models import Clock, NotePath, NoteRecord
 from mcp_memory.runs.job_runner import JOB_S, JobRunner, Pace, RunProgress, RunReport, add_error, add_links
 from mcp_memory.runs.journal import JobEntry
 from mcp_memory.runs.link_rewriter import LinkRewriter
@@ -21,7 +20,7 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import FRESH
 from mcp_memory.topics.plan import PlanJob
-from mcp_memory.topics.topic_tree import Topic
+from mcp_memory.topics.topic_tree import Topic, all_topics
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
@@ -44,7 +43,7 @@ class PageRefresh:
         tried: dict[NotePath, str] = {}
         while not report.cut:
             tree, _ = await in_thread(self.view.read_tree, what="looking at the topics")
-            due = [topic for top in tree for topic in top.walk()
+            due = [topic for topic in all_topics(tree)
                    if topic.folder not in tried
                    and (topic.stale or self.fallback_pages.may_retry(topic))]  # fmt: skip
             lowest = min((topic.depth for topic in due), default=0)
@@ -126,7 +125,7 @@ class StaleFlags:
     """Updates the stale marks. Reads the tree only if a file of it or the date has changed since the last time: notes
     expire."""
 
-    def __init__(self, vault: Vault, writer: IndexWriter, view: PlannerView, clock: Callable[[], datetime]) -> None:
+    def __init__(self, vault: Vault, writer: IndexWriter, view: PlannerView, clock: Clock) -> None:
         self._vault = vault
         self._writer = writer
         self._view = view
@@ -156,7 +155,7 @@ class StaleFlags:
     def _changed(self) -> Iterator[NoteFile]:
         if self._vault.read_only:
             return
-        topics = [topic for top in self._view.read_tree()[0] for topic in top.walk()]
+        topics = all_topics(self._view.read_tree()[0])
         self._linked = frozenset(note.path for topic in topics for note in topic.leaves)
         for topic in topics:
             page = topic.page
@@ -201,12 +200,11 @@ class CompactionRounds:
     ) -> int:
         """Run the jobs; return the number of completed jobs."""
         root = self.view.root
-        topics = {topic.folder[len(root) + 1 :]: topic for top in tree for topic in top.walk()}
+        topics = {topic.folder[len(root) + 1 :]: topic for topic in all_topics(tree)}
         names: dict[str, list[str]] = {f"{root}/{job.parent}".rstrip("/"): [] for job in jobs}
         for topic in topics.values():
-            folder = topic.folder.rpartition("/")[0]
-            if folder in names:
-                names[folder].append(topic.name)
+            if topic.parent in names:
+                names[topic.parent].append(topic.name)
         done, failed = 0, list[McpMemoryError]()
         for number, job in enumerate(jobs):
             self.progress.step("compacting", number, len(jobs))
@@ -243,7 +241,7 @@ class CompactionRounds:
 
     def _movable(self, report: RunReport, moving: PlannedMove, target: Topic | None) -> PlannedMove | None:
         """Return what of a job may move; None for nothing. The report names what stays."""
-        if bare := [below.name for topic in moving.topics for below in topic.walk() if below.page is None]:
+        if bare := [topic.name for topic in all_topics(moving.topics) if topic.page is None]:
             # Nothing would identify the folder as ours at its new place.
             report.left.append(f"{', '.join(bare)}: without a page it stays where it is")
             return None

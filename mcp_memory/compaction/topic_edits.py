@@ -17,7 +17,7 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import PAGE, next_number
 from mcp_memory.topics.page_parts import own_text, with_added
-from mcp_memory.topics.topic_tree import Topic, find_topic
+from mcp_memory.topics.topic_tree import Topic, all_topics, find_topic
 from mcp_memory.vault.note_file import NoteFile, slug
 from mcp_memory.vault.vault import Vault
 
@@ -51,6 +51,15 @@ class TreeRequest:
     depth: int | None = None
     topic: str | None = None
     dropped: str | None = None
+
+
+@dataclass(frozen=True)
+class GrantsRequest:
+    """List the topics shared with sessions. `topic`: first share this topic with the `session`, or `revoke` that."""
+
+    topic: str | None = None
+    session: str | None = None
+    revoke: bool = False
 
 
 VERBS = ("rename", "move", "merge", "split")
@@ -96,7 +105,7 @@ class TopicEditor:
 
     def follow_rename(self, tree: Sequence[Topic]) -> JobEntry | None:
         """Return a job that makes the name of a renamed folder the title of its topic."""
-        for topic in (topic for top in tree for topic in top.walk() if topic.ours and topic.page):
+        for topic in (topic for topic in all_topics(tree) if topic.ours and topic.page):
             assert topic.page
             before = self.vault.filing.folder_before(topic.page)
             if before is None or _bare(before) == _bare(topic.name) or topic.is_yours:
@@ -114,7 +123,7 @@ class TopicEditor:
     # -- below -------------------------------------------------------------------------------------------------
 
     def _rename(self, topic: Topic, page: NoteFile, title: str) -> JobEntry:
-        parent, _, old = topic.folder.rpartition("/")
+        parent, old = topic.parent, topic.name
         beside = self.builder.moves.names_in(parent)
         number = _NUMBER.match(old)
         name = f"{number[0] if number else f'{next_number(beside):02}-'}{slug(title)[:40].strip('-')}"
@@ -128,7 +137,7 @@ class TopicEditor:
 
     def _move(self, topic: Topic, into: Topic | None) -> JobEntry:
         parent = into.folder if into else self.root
-        if parent == topic.folder.rpartition("/")[0]:
+        if parent == topic.parent:
             raise InvalidInput(f"{topic.name} is there already", hint="mcp-memory topics shows the topics")
         if into:
             self._page(into)
@@ -157,7 +166,7 @@ class TopicEditor:
 
     def _split(self, topic: Topic, title: str, wanted: Sequence[str]) -> JobEntry:
         """Split a topic. The new topic becomes a sibling, or a subtopic of a project's only top-level topic."""
-        above = NotePath(topic.folder.rpartition("/")[0])
+        above = NotePath(topic.parent)
         parent = topic.folder if topic.project and above == self.root else above
         chosen = self._chosen(topic, wanted) if wanted else self._with_words(topic, title)
         if not chosen or len(chosen) == topic.notes:

@@ -11,7 +11,7 @@ from ulid import ULID
 
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NotePath
+from mcp_memory.models import Clock, NoteId, NotePath, is_closed
 from mcp_memory.runs.journal import JobEntry, RemoveStep, WriteStep
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.markdown import frontmatter
@@ -30,7 +30,7 @@ from mcp_memory.topics.page import (
     with_related_section,
 )
 from mcp_memory.topics.page_parts import RELATED_PART, own_text, parts_of
-from mcp_memory.topics.topic_tree import Topic
+from mcp_memory.topics.topic_tree import Topic, all_topics
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 
@@ -112,9 +112,7 @@ def _rest(count: int) -> str:
     return f"… and {counted(count, 'topic')} more, found by the links above."
 
 
-def build_topic_index(
-    tree: Sequence[Topic], vault: Vault, index: Index, root: str, clock: Callable[[], datetime]
-) -> JobEntry | None:
+def build_topic_index(tree: Sequence[Topic], vault: Vault, index: Index, root: str, clock: Clock) -> JobEntry | None:
     """Return None if the page is up to date, or your own. `root` is the folder of all topics. Reads files and the
     index, so call it in a worker thread."""
     path = NotePath(f"{root}/{MAP}")
@@ -168,7 +166,7 @@ def build_related(tree: Sequence[Topic], written: Collection[NoteId], vault: Vau
     relation doesn't make a page stale, so pages don't wait for each other.
 
     Return None if all lists are up to date. Reads files and the index, so call it in a worker thread."""
-    topics = [topic for top in tree for topic in top.walk() if topic.page]
+    topics = [topic for topic in all_topics(tree) if topic.page]
     titles = {topic.page_path: topic.title for topic in topics}
     texts: dict[NotePath, str] = {}
     for topic in topics:
@@ -210,7 +208,9 @@ def _with_new_lists(
     folders = [topic.folder for topic in topics]
     for at, topic in enumerate(topics):
         if (text := texts.get(topic.page_path)) is not None:
-            near = [(topics[n].title, topics[n].page_path) for n in nearest_topics(at, folders, directions)]
+            open_ones = [one.project == topic.project or not is_closed(one.project) for one in topics]
+            found = nearest_topics(at, folders, directions * np.array(open_ones)[:, None])
+            near = [(topics[other].title, topics[other].page_path) for other in found]
             related = render_related(topic.page_path, near)
             assert topic.page
             parts = {
@@ -222,7 +222,7 @@ def _with_new_lists(
 
 def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:
     """Return the normalized mean vector of its notes."""
-    return unit(index.mean_vectors([note.path for below in topic.walk() for note in below.leaves]).sum(axis=0))
+    return unit(index.mean_vectors([note.path for note in topic.all_notes]).sum(axis=0))
 
 
 def _is_valid(page: NotePath, section: str, titles: dict[NotePath, str]) -> bool:

@@ -14,7 +14,7 @@ from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.comparison.sentence import ParsedSentence, are_apart, differ_within, name_two, parse_statement
 from mcp_memory.comparison.values import MEASURED, OPPOSITES, SWITCHES
 from mcp_memory.text.language.denials import denies
-from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
+from mcp_memory.text.language.facts import EXACT, Fact, facts
 from mcp_memory.text.language.terms import are_two, content_words, jaccard, words
 
 Cosine = Callable[[str, str], float]
@@ -159,8 +159,8 @@ def _read(text: str) -> _Reading:
         content_words(text) - _NAMING,
         frozenset(words(text)),
         frozenset(fact for fact in found if fact.kind in EXACT),
-        frozenset(fact.key for fact in found if fact.kind is FactKind.NAME),
-        frozenset(fact.key.split()[0] for fact in found if fact.kind is FactKind.NEGATION),
+        frozenset(fact.key for fact in found if fact.kind == "name"),
+        frozenset(fact.key.split()[0] for fact in found if fact.kind == "negation"),
     )
 
 

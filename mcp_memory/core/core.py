@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.jobs.job import Job
 from mcp_memory.jobs.scheduler import Scheduler
-from mcp_memory.models import Filters, NoteId, NotePath, SearchResult
+from mcp_memory.models import Clock, Filters, NoteId, NotePath, SearchResult
 from mcp_memory.projects.projects import Projects
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
@@ -32,7 +31,6 @@ from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.runs.journaled_runs import JournaledRuns
 from mcp_memory.runtime.health import Finding, Health, IdleDetector
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
-from mcp_memory.search.filters import filters_for
 from mcp_memory.search.note_lookup import NearNotes, NoteLookup
 from mcp_memory.search.searcher import SearchConfig, Searcher
 from mcp_memory.summarizers.base import Summarizer
@@ -107,9 +105,6 @@ class Feature:
     reviewers: Sequence[Reviewer] = ()
     left_archive: Callable[[NoteFile], Awaitable[None]] | None = None
     close: Callable[[], None] | None = None
-
-
-Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True)
@@ -196,4 +191,4 @@ class Core:
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""
-        return filters_for(self.projects, self.clock, self.vault.layout, self.config.recall.apart, **wanted)
+        return self.recall.briefer.filters(**wanted)

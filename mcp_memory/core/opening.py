@@ -12,7 +12,6 @@ from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.core.core import (
     BackgroundPorts,
-    Clock,
     Core,
     EngineConfig,
     IndexingPorts,
@@ -30,7 +29,9 @@ from mcp_memory.indexing.reconciler import MassDeletionGuard, Reconciler
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.jobs.scheduler import Scheduler
+from mcp_memory.models import Clock
 from mcp_memory.projects.projects import Projects
+from mcp_memory.projects.session_grants import SessionGrants
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.briefing_log import MOST_BYTES as BRIEFING_BYTES
@@ -79,10 +80,10 @@ async def open_core(config: EngineConfig, clock: Clock | None = None) -> Core:
     with _naming_the_file(config.state):
         await in_thread(make_state_private, config.state, deadline_s=30, what="opening the state folder")
         marker = await in_thread(
-            lambda: open_marker(config.root, config.state / "vault.toml"), deadline_s=30, what="opening the vault"
+            open_marker, config.root, config.state / "vault.toml", deadline_s=30, what="opening the vault"
         )
         vault = await in_thread(open_vault, config, marker, now, zone, deadline_s=60, what="opening the vault")
-        index = await in_thread(lambda: open_index(config.state / "index"), deadline_s=60, what="opening the index")
+        index = await in_thread(open_index, config.state / "index", deadline_s=60, what="opening the index")
     return make_core(config, vault, index, now)
 
 
@@ -104,6 +105,7 @@ def make_core(config: EngineConfig, vault: Vault, index: Index, clock: Clock) ->
     near_notes = NearNotes(index, conflicts, model, clock)
     search = SearchPorts(model, searcher, NoteLookup(index, vault.ledger, vault.layout), near_notes)
     projects = Projects(vault.roots()[""], index.projects)
+    projects.grants = SessionGrants(vault, index) if config.recall.sessions_apart else None
     scheduler = Scheduler(config.jobs, config.state, idle_detector, clock, summarizer.asked_in_s)
     capture = CaptureService(config.state, config.capture, vault.layout.tz, clock, watcher.hint, projects.label_of)
     worker = CaptureWorker(config.capture, capture, idle_detector, health, scheduler)

@@ -58,6 +58,7 @@ class SearchRequest(RetiredNotes):
     mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
     explain: Annotated[bool, "Explain each hit, and list what filters excluded.", UNLISTED] = False
     is_prompt: bool = False
+    session: Session = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class RecallRequest(RetiredNotes):
         int | None, "100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start."
     ] = None
     explain: bool = False
+    session: Session = None
 
 
 @dataclass(frozen=True)
@@ -190,14 +192,19 @@ class DueRequest:
 
 
 @dataclass(frozen=True)
-class ChangesRequest:
-    """The latest `limit` changes of notes: of this note or log entry, by this client, in this session, since this date,
-    in this project ('*' = all) or in none."""
+class SelectedChanges:
+    """Changes of notes: of this note or log entry, by this client, in this session, since this date."""
 
     target: str | None = None
     client: str | None = None
     session: str | None = None
     since: str | None = None
+
+
+@dataclass(frozen=True)
+class ChangesRequest(SelectedChanges):
+    """The latest `limit` changes, in this project ('*' = all) or in none."""
+
     project: str | None = None
     limit: int = 50
 
@@ -240,14 +247,10 @@ class WhyRequest:
 
 
 @dataclass(frozen=True)
-class UndoRequest:
-    """Changes to take back: `target`, the id of a change, run or note (its last change), or as `ChangesRequest` selects
-    them; of these `only` those with these ids. Unless `sure`, only what that would mean."""
+class UndoRequest(SelectedChanges):
+    """Changes to take back; `target` may also be the id of a change or run, and a note means its last change. `only`:
+    of these, those with these ids. Unless `sure`, only what that would mean."""
 
-    target: str | None = None
-    client: str | None = None
-    session: str | None = None
-    since: str | None = None
     only: Sequence[str] | None = None
     sure: bool = False
 

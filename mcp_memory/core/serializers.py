@@ -1,7 +1,7 @@
 """Serializes notes and what waits for review as plain values."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -139,7 +139,7 @@ class ReviewItem:
     session: str | None = None
     project: str | None = None
     derived_from: Sequence[str] = ()
-    notes: Sequence[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+    notes: Sequence[Mapping[str, Any]] = ()
 
     @property
     def is_open(self) -> bool:

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from mcp_memory.index.base import Index
 from mcp_memory.integrations.config_entries import InstructionBlock
-from mcp_memory.models import PAGES, Filters, NoteId, NotePath, NoteRecord
+from mcp_memory.models import PAGES, Filters, NoteId, NotePath, NoteRecord, is_closed
 from mcp_memory.recall.note_list import MOST_NOTES, date_of
 from mcp_memory.topics.page import CONTENTS, ENTITIES, SESSIONS, link
 from mcp_memory.usage.note_use import HOT_DAYS, WARM_WITHIN, NoteUse
@@ -32,9 +32,12 @@ def memory_index(
     index: Index, uses: Mapping[NoteId, NoteUse], wanted: Filters, layout: Layout, today: date
 ) -> str:  # fmt: skip
     """Return the lines, identical for the same notes and day of use. Reads the index, so call it in a worker thread."""
-    notes = [note for note in index.notes(wanted, MOST_NOTES) if not note.is_log]
     pages = Filters(PAGES, private=wanted.private, path_prefix=layout.in_home(SESSIONS))
-    sessions = sorted(index.notes(pages, MOST_NOTES), key=date_of, reverse=True)
+    notes, sessions = (
+        [note for note in index.notes(filters, MOST_NOTES) if not (note.is_log or is_closed(note.project))]
+        for filters in (wanted, pages)
+    )
+    sessions.sort(key=date_of, reverse=True)
     latest = {note.project: date_of(note).date() for note in sorted([*notes, *sessions], key=date_of) if note.project}
     active = {name: day for name, day in latest.items() if today - day < WARM_WITHIN}
     count = Counter(note.project for note in notes)

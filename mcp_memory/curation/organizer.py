@@ -16,7 +16,7 @@ from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.memory_index import memory_index, with_memory_index
 from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
-from mcp_memory.models import PAGES, Filters, NoteId, NotePath, etag_of
+from mcp_memory.models import Filters, NoteId, NotePath, etag_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.inline_text import escaped, is_harmless
@@ -25,7 +25,7 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import CONTENTS, ENTITIES, link, page_id
 from mcp_memory.vault.note_file import NoteFile, slug
 
-MOST_CLAIMS, MOST_CONTENTS_BYTES, MOST_PAGES = 100, 2000, 5000
+MOST_CLAIMS, MOST_CONTENTS_BYTES = 100, 2000
 """The most claims of a page, the size of INDEX.md, and the number of known pages read."""
 
 LEAST_SUBJECTS = 3
@@ -97,7 +97,7 @@ class Organizer:
         """Return the files written. With `again`, do nothing if you have deleted INDEX.md, or while there is little
         to say. Raises StorageFailed, IndexUnavailable."""
         in_home = self._vault.layout.in_home
-        known = {note.path: note for note in self._index.notes(_PAGES, limit=MOST_PAGES)}
+        known = {note.path: note for note in self._index.pages()}
         listed = [one for one in self._base.subjects(Filters()) if any(claim.holds for claim in one.claims)]
         is_little = sum(sum(one.holds for one in each.claims) > 1 for each in listed) < LEAST_SUBJECTS
         if again and in_home(CONTENTS) not in known and (is_little or self._vault.filing.made_by_us(in_home(CONTENTS))):
@@ -118,9 +118,6 @@ class Organizer:
 def _are_notes(paths: Collection[NotePath]) -> bool:
     """Return whether not all of these are our own pages."""
     return not all(f"{ENTITIES}/" in f"/{path}" or path.endswith(CONTENTS) for path in paths)
-
-
-_PAGES = Filters(states=PAGES)
 
 
 def _page(path: NotePath, subject: Subject) -> bytes:

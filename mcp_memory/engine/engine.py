@@ -13,10 +13,18 @@ from anyio.abc import TaskGroup
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.arguments import request_from, with_iso_dates
-from mcp_memory.core.core import Clock, Core, EngineConfig, Operation
+from mcp_memory.core.core import Core, EngineConfig, Operation
 from mcp_memory.core.opening import open_core
 from mcp_memory.core.project_finder import ProjectFinder
-from mcp_memory.core.requests import AdviseRequest, AppendRequest, BriefRequest, ForgetRequest, RestoreRequest
+from mcp_memory.core.requests import (
+    AdviseRequest,
+    AppendRequest,
+    BriefRequest,
+    ForgetRequest,
+    RecallRequest,
+    RestoreRequest,
+    SearchRequest,
+)
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.vault_status import list_active
 from mcp_memory.embedders.base import Progress
@@ -29,7 +37,7 @@ from mcp_memory.engine.handlers import (
     vault_handlers,
 )
 from mcp_memory.errors import IndexReplaced, InvalidInput, McpMemoryError
-from mcp_memory.models import NoteRecord, Problem
+from mcp_memory.models import Clock, NoteRecord, Problem
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.config import SHIPPED_KINDS
@@ -125,14 +133,15 @@ class Engine:
 
 
 def _named_in(request: object, caller: Caller) -> Caller:
-    """Return the caller with the session and client that a request names for its changes."""
+    """Return the caller with the session and client that a request names."""
     match request:
         case AppendRequest(source=source, session=session):
             return replace(caller, client=source or caller.client, session=session or caller.session)
-        case ForgetRequest(session=session) | RestoreRequest(session=session):
-            return replace(caller, session=session or caller.session)
-        case BriefRequest(session=session) | AdviseRequest(session=session):
-            return replace(caller, client=session.partition("/")[0])
+        case SearchRequest() | RecallRequest() | ForgetRequest() | RestoreRequest():
+            return replace(caller, session=request.session or caller.session)
+        case BriefRequest() | AdviseRequest():
+            client, _, session = request.session.partition("/")
+            return replace(caller, client=client, session=session.partition("/")[0] or None)
         case _:
             return caller
 

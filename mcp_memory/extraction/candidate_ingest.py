@@ -38,7 +38,7 @@ from mcp_memory.extraction.reversed_notes import find_meant
 from mcp_memory.extraction.session_notes import MOST_PROPOSALS, SURE, SessionNotes
 from mcp_memory.indexing.contested_notes import CONTESTS
 from mcp_memory.indexing.stated_texts import Contrary
-from mcp_memory.models import Filters, NoteId, NoteState, Outcome, Receipt, is_channel
+from mcp_memory.models import Filters, NoteId, NoteState, Outcome, Receipt, is_closed
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NearPassage, Place
 from mcp_memory.statements.candidate import Candidate, Voice, id_of
@@ -247,7 +247,7 @@ class CandidateIngest:
     ) -> Draft:  # fmt: skip
         """Return the note of a candidate."""
         own, at = captured.project, candidate.at
-        is_wide = is_personal(candidate.kind, candidate.statement, own) and not is_channel(own)
+        is_wide = is_personal(candidate.kind, candidate.statement, own) and not is_closed(own)
         more: dict[str, Value] = {
             "derived_from": [f"{captured.file}@{candidate.offset}"],
             "speaker": candidate.speaker,

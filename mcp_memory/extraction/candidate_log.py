@@ -4,14 +4,13 @@ The log is local and append-only, with a JSON object per line; it contains ids b
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NoteRecord, PrivateMarks
+from mcp_memory.models import Clock, Filters, NoteId, NoteRecord, PrivateMarks
 from mcp_memory.runtime.json_lines import Facts, JsonLines
 
 
@@ -93,7 +92,7 @@ class Digest:
 
     _index: Index
     _log: CandidateLog
-    _clock: Callable[[], datetime]
+    _clock: Clock
     _private: PrivateMarks
 
     def announcements(self, project: str | None) -> list[NoteRecord]:

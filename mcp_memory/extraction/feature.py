@@ -105,6 +105,8 @@ async def _extract(core: Core, ingest: CandidateIngest, request: ExtractRequest)
     """Store the statements of these messages that are worth remembering, or only return them."""
     messages = read_plain(request.messages.encode(), core.vault.layout.tz)
     project = None if request.project == ANY_PROJECT else request.project
+    if request.session != request.file:  # it has a session
+        project = core.projects.of_session(request.session, request.project) or project
     captured = CapturedMessages(request.file, request.client, request.session, project, messages)
     paths = core.background.capture.service.paths
     with suppress(McpMemoryError):  # no transcript of a client's

@@ -18,7 +18,7 @@ from mcp_memory.extraction.kept import find_moved, is_restated, kept
 from mcp_memory.extraction.replaced_notes import find_same
 from mcp_memory.extraction.reversed_notes import confirms
 from mcp_memory.indexing.stated_texts import LONG_AGO
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, PrivateMarks, is_channel
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, PrivateMarks, is_closed
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NearPassage, Place
 from mcp_memory.statements.candidate import CROWDED_OUT, Candidate, StatementKind, Voice
@@ -219,7 +219,7 @@ class SessionNotes:
         return same[0] if len(same) == 1 else None
 
     async def _duties(self, captured: CapturedMessages) -> list[NoteRecord]:
-        own = captured.project if is_channel(captured.project) else None  # otherwise you may report it in any project
+        own = captured.project if is_closed(captured.project) else None  # otherwise you may report it in any project
         wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
         return await in_thread(self._core.index.notes, wanted, what="looking for duties")
 

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, time, timedelta
 from pathlib import Path
@@ -15,7 +15,7 @@ from mcp_memory.grounding.code_repository import CodeRepository, open_code
 from mcp_memory.grounding.references import CHANGED, GONE, MOVED, Reference, check, find_references, ground
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, is_channel
+from mcp_memory.models import Clock, Filters, NoteId, NotePath, NoteRecord, is_closed
 from mcp_memory.projects.projects import Projects
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread
@@ -76,7 +76,7 @@ class Grounder:
     index: Index
     file: Path
     projects: Projects
-    clock: Callable[[], datetime]
+    clock: Clock
     problems: Mapping[str, str] = field(default_factory=dict[str, str])
     """The reason why a project's notes were not checked in the last run."""
 
@@ -158,10 +158,10 @@ class Grounder:
     def _entries(self, record: NoteRecord) -> Iterator[tuple[tuple[NoteRecord, NoteId], str, str]]:
         """Yield each note or log entry of a project, with its text."""
         texts = dict[tuple[NoteId, str], list[str]]()
-        if record.is_log or (record.project and not is_channel(record.project)):
+        if record.is_log or (record.project and not is_closed(record.project)):
             for one in self.index.passages(record.path):
                 project = labels(one.chunk.headings).project if record.is_log else record.project
-                if project and not is_channel(project):
+                if project and not is_closed(project):
                     label = self.projects.names_of(project)[0]
                     texts.setdefault((one.shown_id, label), []).append(one.chunk.text)
         for (entry, project), parts in texts.items():

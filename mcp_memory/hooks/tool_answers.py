@@ -20,7 +20,7 @@ from typing import Any
 from mcp_memory.core.arguments import is_session
 from mcp_memory.core.project_finder import holds_everywhere, own_project, takes_project
 from mcp_memory.hooks.hook_call import HookCall, context, specific_output
-from mcp_memory.tool_names import APPEND, FORGET, TOOLS
+from mcp_memory.tool_names import FORGET, TOOLS
 
 STARTING = frozenset({"Agent", "Task"})
 """The tool by which Claude Code starts a sub-agent, and its older name."""
@@ -118,7 +118,7 @@ async def _allow(call: HookCall, tool: str) -> bytes:
             project and not named and not holds_everywhere(given.tool_input, project)
         ):
             added["project"] = project
-        if tool in {APPEND, FORGET} and is_session(given.session) and not given.tool_input.get("session"):
+        if is_session(given.session) and not given.tool_input.get("session"):
             added["session"] = given.session
         if added:
             fields["updatedInput"] = {**given.tool_input, **added}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from mcp_memory.models import (
+    PAGES,
     Chunk,
     Conflict,
     Etag,
@@ -240,6 +241,15 @@ class Index(ABC):
     @abstractmethod
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
         """Return notes that match, newest date first; in the same second, the one stored last (by id) first."""
+
+    def pages(self, folder: str | None = None) -> list[NoteRecord]:
+        """Return our pages in a folder, or all."""
+        return self.notes(Filters(PAGES, path_prefix=folder), 1_000_000)
+
+    def sources(self, pages: Iterable[NoteRecord]) -> list[NoteRecord]:
+        """Return the notes and pages that these pages were made from, in any state."""
+        ids = dict.fromkeys(str(source) for page in pages for source in page.meta.get("derived_from", ()))
+        return [note for source in ids for note in self.note_by_id(NoteId(source))]
 
     @abstractmethod
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:

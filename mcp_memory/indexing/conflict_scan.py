@@ -5,7 +5,7 @@ The files decide: a conflict disappears if either note is superseded, forgotten 
 `compatible_with`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from time import monotonic
@@ -18,7 +18,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.indexing.contested_notes import ContestedNotes
 from mcp_memory.indexing.stated_texts import LONG_AGO, Contrary, StatedText, StatedTexts
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import DOUBLE, FORK, Conflict, Etag, Filters, NoteId, NotePath, PrivateMarks
+from mcp_memory.models import DOUBLE, FORK, Clock, Conflict, Etag, Filters, NoteId, NotePath, PrivateMarks
 from mcp_memory.runtime.health import give_way
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.language.denials import denies
@@ -42,7 +42,7 @@ differently."""
 class ConflictScan:
     """The scan for conflicts. Thread-safe: the result is replaced as a whole. `open_conflicts` are undecided."""
 
-    def __init__(self, index: Index, writer: IndexWriter, chains: Chains, clock: Callable[[], datetime]) -> None:
+    def __init__(self, index: Index, writer: IndexWriter, chains: Chains, clock: Clock) -> None:
         self._index, self._writer, self._chains, self._clock = index, writer, chains, clock
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()

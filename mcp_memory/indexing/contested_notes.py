@@ -1,13 +1,13 @@
 """Knows which notes a waiting proposal, or a later note, contests. Agents don't get them unasked: they are probably
 outdated."""
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from mcp_memory.comparison.other_value import clipped
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, PrivateMarks
+from mcp_memory.models import Clock, Filters, NoteId, NotePath, NoteRecord, NoteState, PrivateMarks, is_closed
 from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.sentences import statement_of
 
@@ -22,7 +22,7 @@ _LATER = frozenset({NoteState.INBOX, NoteState.ACTIVE})
 class ContestedNotes:
     """The contested notes. Thread-safe: the result is replaced as a whole."""
 
-    def __init__(self, index: Index, writer: IndexWriter, clock: Callable[[], datetime]) -> None:
+    def __init__(self, index: Index, writer: IndexWriter, clock: Clock) -> None:
         self._index, self._clock = index, clock
         self._remarks: Mapping[NoteId, str] = {}
         self._proposals: Mapping[NoteId, NoteRecord] = {}
@@ -58,7 +58,7 @@ class ContestedNotes:
 
     def _remark(self, proposal: NoteRecord) -> str:
         may_be_told = Filters(states=_LATER, private=PrivateMarks()).admits(proposal)
-        passages = self._index.passages(proposal.path)[:1] if may_be_told else ()
+        passages = self._index.passages(proposal.path)[:1] if may_be_told and not is_closed(proposal.project) else ()
         words = [in_quotes(clipped(statement_of(passage.chunk.text))) for passage in passages]
         since = "waits for review" if proposal.state is NoteState.INBOX else "was said since"
         return f"perhaps outdated: {words[0] if words else 'a correction'} {since}"

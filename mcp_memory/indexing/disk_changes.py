@@ -9,7 +9,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.indexing.index_rows import IndexedFile
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.text.language.terms import coverage, runs
-from mcp_memory.vault.journals.change_journal import DISK, ChangeKind, NoteChange
+from mcp_memory.vault.journals.change_journal import DISK, NoteChange
 from mcp_memory.vault.vault import Vault
 
 MOST_A_SWEEP = 200
@@ -47,17 +47,17 @@ def record_disk_changes(
     for path in changed:
         if note := index.note(path):
             was, file, other = known.get(path), now[path], moved.get(path)
-            kind = ChangeKind.MOVED if other else ChangeKind.EDITED if was else ChangeKind.STORED
+            kind = "moved" if other else "edited" if was else "stored"
             before = known[other].etag if other else was and was.etag
             found.append(
                 NoteChange(at, kind, path, note.id, None, before, file.etag, DISK, project=note.project, other=other)
             )
     for note in left:
         if note.path not in moved.values():
-            kind, before = ChangeKind.REMOVED, known[note.path].etag
+            kind, before = "removed", known[note.path].etag
             found.append(NoteChange(at, kind, note.path, note.id, None, before, None, DISK, project=note.project))
     if len(found) > MOST_A_SWEEP:
-        moves = list(islice((change for change in found if change.kind is ChangeKind.MOVED), MOST_MOVES))
+        moves = list(islice((change for change in found if change.kind == "moved"), MOST_MOVES))
         others = [change for change in found if change not in moves]
         found = [replace(others[0], path=NotePath(""), entry=None, before=None, after=None, count=len(others)), *moves]
     for change in found:

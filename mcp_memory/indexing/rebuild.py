@@ -151,7 +151,7 @@ class GenerationBuilder:
         await self.writer.switch_to(built)
         for old in await in_thread(self.index.generations, what="listing generations"):
             if not old.active:
-                await in_thread(lambda number=old.number: self.index.drop(number), what="dropping a generation")
+                await in_thread(self.index.drop, old.number, what="dropping a generation")
         self.health.progress.step("idle")
 
     async def embed(self, embedder: Embedder) -> int:

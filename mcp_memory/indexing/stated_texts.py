@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time
 from itertools import groupby
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.comparison.same_form import Contradiction
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
+from mcp_memory.models import Clock, Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.draft import past
 from mcp_memory.vault.note_file import is_memory
@@ -57,7 +57,7 @@ def passages_near(index: Index, terms: Sequence[str], most: int, filters: Filter
 class StatedTexts:
     """The statements in the index, for worker threads. Methods raise IndexUnavailable."""
 
-    def __init__(self, index: Index, clock: Callable[[], datetime]) -> None:
+    def __init__(self, index: Index, clock: Clock) -> None:
         self._index = index
         self._clock = clock
         self._known: dict[NotePath, list[StatedText]] = {}

@@ -198,7 +198,7 @@ class IndexWriter:
 
         while at < len(paths):
             rest = islice(paths, at, None)
-            batch = await in_thread(lambda rest=rest: self._preparer.batch(rest, is_news), what="reading notes")
+            batch = await in_thread(self._preparer.batch, rest, is_news, what="reading notes")
             self.set_problems(batch.paths, batch.problems)
             async with self.lock:
                 # Notes that we wrote in the meantime are newer than what this sweep read.

@@ -1,7 +1,8 @@
-"""Reads a text file that a person or another program wrote, such as a configuration."""
+"""Reads and replaces a text file that a person or another program also writes, such as a configuration."""
 
 import os
 import stat
+from datetime import datetime
 from pathlib import Path
 
 from mcp_memory.errors import Refused
@@ -43,3 +44,12 @@ def decode(content: bytes | None) -> str:
         return (content or b"").decode()
     except UnicodeDecodeError as error:
         raise Refused(f"byte {error.start} is not UTF-8") from None
+
+
+def replace(file: Path, old: bytes | None, new: bytes) -> None:
+    """Write the file if it still has its `old` bytes (None: is missing). Raises PreconditionFailed, StorageFailed."""
+    # Imported here because each search in a shell reads the list of projects, and few write it.
+    from mcp_memory.integrations import config_files
+    from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
+
+    config_files.apply(ConfigChange(ConfigTarget(file, ()), old, new), datetime.now().astimezone())

@@ -16,7 +16,7 @@ import anyio
 
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.jobs.job import Job, JobJournal, JobReport, JobsConfig, JobTurn
-from mcp_memory.models import NotePath
+from mcp_memory.models import Clock, NotePath
 from mcp_memory.runtime.health import IdleDetector
 from mcp_memory.runtime.private_files import naming_the_cause, replace_file
 from mcp_memory.runtime.threads import in_thread, place_of
@@ -56,7 +56,7 @@ class Scheduler:
         config: JobsConfig,
         state: Path,
         idle_detector: IdleDetector,
-        clock: Callable[[], datetime],
+        clock: Clock,
         model_free_in_s: Callable[[], float] = lambda: inf,
     ) -> None:
         self._config = config

@@ -180,14 +180,16 @@ class Memory(WholeNotes):
         include_archived: bool = False,
         mode: Literal["hybrid", "semantic", "keyword"] = "hybrid",
         explain: bool = False,
+        session: str | None = None,
     ) -> SearchResult:
         """Return the best passages for a question, at most `limit` or `top_k`, with the confidence that they answer it.
-        `find` returns whole notes. Raises InvalidInput."""
+        `session`: only what this session may see, if `recall.sessions_apart` is on. `find` returns whole notes. Raises
+        InvalidInput."""
         return answers.search_result(
             self._ask(
                 "search", query=query, limit=top_k or limit, kinds=kinds, tags=tags, project=project, agent=agent,
                 since=since, until=until, path=path, include_archived=include_archived or None, mode=mode,
-                explain=explain or None,
+                explain=explain or None, session=session,
             )
         )  # fmt: skip
 
@@ -204,12 +206,14 @@ class Memory(WholeNotes):
         agent: str | None = None,
         until: datetime | str | None = None,
         budget_tokens: int | None = None,
+        session: str | None = None,
     ) -> str:
         """Return text within a token budget: passages that answer a question (`until`: as of that date), or notes in
-        full. Without arguments, return the text for a session's start. Raises InvalidInput, NotFound."""
+        full. Without arguments, return the text for a session's start. `session` as in `search`. Raises InvalidInput,
+        NotFound."""
         return self._ask(
             "recall", query=query, ids=ids, path=path, lines=lines, phase=phase, kinds=kinds, project=project,
-            agent=agent, until=until, budget_tokens=budget_tokens,
+            agent=agent, until=until, budget_tokens=budget_tokens, session=session,
         )["text"]  # fmt: skip
 
     def update(self, target: str, text: str, *, expected: str | None = None) -> Receipt:

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
+from mcp_memory.errors import InvalidInput, McpMemoryError, StorageFailed
 from mcp_memory.models import Etag, NoteId, NotePath, NoteState, SearchResult, tag_name, tag_names
 from mcp_memory.storage import open_storage
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.note_file import is_memory
-from mcp_memory.vault.note_import import ImportAction
-from mcp_memory.vault.succession.retirement import remove_entry
 
 if TYPE_CHECKING:
     from mcp_memory.transfer.formats.jsonl import ExportedFile
@@ -153,7 +151,7 @@ class WholeNotes(ABC):
         for at in range(0, len(notes), BATCH_NOTES):
             batch = notes[at : at + BATCH_NOTES]
             deeds.update(
-                self._bring_back(note) if deed == ImportAction.FORGOTTEN else deed
+                self._bring_back(note) if deed == "forgotten" else deed
                 for note, deed in zip(batch, self._put(batch), strict=True)
             )
         return dict(deeds)
@@ -168,30 +166,21 @@ class WholeNotes(ABC):
         try:
             self._ask("restore", target=note.path)
         except McpMemoryError:  # not from this vault
-            return ImportAction.FORGOTTEN
+            return "forgotten"
         (deed,) = self._put([note])
-        return "restored" if deed == ImportAction.UNCHANGED else deed
+        return "restored" if deed == "unchanged" else deed
 
     def _files(self) -> Iterator[tuple[ExportedFile, Mapping[str, Any]]]:
-        """Yield all files of the vault without forgotten text, each with its facts from the index."""
-        from mcp_memory.transfer.formats.jsonl import ExportedFile
+        """Yield all files of the vault without forgotten text, each with its facts from the index. Raises
+        StorageFailed for a file that can't be read."""
+        from mcp_memory.transfer.formats import jsonl
 
+        left_out: list[SkippedItem] = []
         storage = open_storage(self._vault, read_only=True)
-        page: Mapping[str, Any] = {"next": None}
-        while True:
-            page = self._ask("export", after=page["next"])
-            for facts in page["notes"]:
-                if facts["shelf"] == NoteState.DELETED:
-                    continue
-                try:
-                    data = storage.read(facts["path"]).data
-                except NotFound:
-                    continue  # it was removed since
-                for entry in facts["forgotten"]:
-                    data = remove_entry(facts["path"], data, entry)
-                yield ExportedFile(facts["path"], data), facts
-            if not page["next"]:
-                return
+        yield from jsonl.exported(lambda after: self._ask("export", after=after), storage, left_out)
+        for item in left_out:
+            if (self._vault / item.path).exists():  # it wasn't removed since
+                raise StorageFailed(f"{item.path}: {item.why}")
 
 
 def _whole(path: NotePath, text: str, etag: Etag, entry: str | None) -> WholeNote:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from mcp_memory.models import NoteId, NotePath
-from mcp_memory.vault.journals.change_journal import DISK, ChangeKind, NoteChange
+from mcp_memory.vault.journals.change_journal import DISK, NoteChange
 
 Stay = tuple[int, NotePath]
 """The moment when a note left a place, and a place. A moment is the number of a change, so a wrong clock does no harm;
@@ -49,21 +49,21 @@ def trace(changes: Iterable[NoteChange], paths: Collection[NotePath], ids: Mappi
     for now, sweep in enumerate(sweeps):
         left = dict[NotePath, _Traced]()
         for _, change in sweep:  # departures first, since another note may have taken the place
-            place = change.other if change.kind is ChangeKind.MOVED else change.path
-            if place and change.kind in {ChangeKind.MOVED, ChangeKind.REMOVED}:
+            place = change.other if change.kind == "moved" else change.path
+            if place and change.kind in {"moved", "removed"}:
                 left[NotePath(place)] = note = at.pop(NotePath(place), _Traced())
                 note.places.append((now, NotePath(place)))
-                if change.kind is ChangeKind.REMOVED:
+                if change.kind == "removed":
                     lost[change.note] = note
         for _, change in sweep:
-            if change.kind is ChangeKind.MOVED and change.other in left:
+            if change.kind == "moved" and change.other in left:
                 at[change.path] = note = left[NotePath(change.other or "")]
                 note.arrived = now
                 note.written = now if change.before and change.before != change.after else note.written
-            elif change.kind in {ChangeKind.STORED, ChangeKind.IMPORTED} and not change.entry:
+            elif change.kind in {"stored", "imported"} and not change.entry:
                 at[change.path] = note = lost.pop(change.note, _Traced())
                 note.arrived = note.written = note.made = now
-            elif change.kind is ChangeKind.EDITED:
+            elif change.kind == "edited":
                 note = at.setdefault(change.path, _Traced(arrived=now if change.path in left else -1))
                 note.written = now
             known.unknown = now if change.count else known.unknown

@@ -17,7 +17,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.text.markdown.note_links import ResolvedLink
-from mcp_memory.vault.journals.change_journal import DISK, ChangeKind
+from mcp_memory.vault.journals.change_journal import DISK
 
 MOST_SHOWN = 50
 """The most backlinks of a note that are shown."""
@@ -104,7 +104,7 @@ def build(core: Core) -> Feature:
     graph = NoteGraph(core.index)
 
     def has_moved(paths: Collection[NotePath]) -> bool:
-        moves = (one for one in core.vault.changes.since(0) if one.kind is ChangeKind.MOVED)
+        moves = (one for one in core.vault.changes.since(0) if one.kind == "moved")
         return any(one.client == DISK and one.other in paths for one in moves)
 
     async def links(request: LinksRequest) -> Payload:

@@ -2,17 +2,22 @@
 
 import os
 from collections.abc import Callable, Collection
-from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.integrations import text_file
+from mcp_memory.models import SESSION, is_channel
 from mcp_memory.projects.matching import NearMatch, find_project, learn, namesakes, near_matches, new_project
 from mcp_memory.projects.project_book import FILE, Project, ProjectBook
-from mcp_memory.projects.repository_facts import RepositoryFacts, find_repository_facts
+from mcp_memory.projects.repository_facts import MAX_LABEL_CHARS, RepositoryFacts, find_repository_facts
+from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.marker import MARKER
+
+if TYPE_CHECKING:  # each search in a shell reads the list
+    from mcp_memory.projects.session_grants import SessionGrants
 
 MOST_TRIES = 5
 """The tries of a change of the file that other programs change at the same moment."""
@@ -39,15 +44,28 @@ class Projects:
         self.problem: str | None = None
         self.listeners: list[Callable[[str, str], None]] = []
         """Called with a project and a folder of it in which somebody works."""
+        self.grants: SessionGrants | None = None
+        """What is shared with sessions, if they are kept apart."""
         self.is_git_late = False
         """Whether git was too slow to identify a repository."""
         self._late_until = 0.0
         self._signature: tuple[int, ...] | None = None
         self._seen: dict[tuple[RepositoryFacts, tuple[int, int]], RepositoryFacts] = {}
 
-    def label_of(self, folder: str) -> str | None:
+    def of_session(self, session: str | None, project: str | None = None) -> str | None:
+        """Return the project of a session that is kept apart. None for any other session, for all projects (`*`), and
+        in a conversation with others, whose `project` is its own already."""
+        if not (self.grants and session) or project == "*" or is_channel(project):
+            return None
+        name = f"{SESSION}{session}"
+        return name if len(name) <= MAX_LABEL_CHARS else f"{SESSION}{text_hash(session)}"
+
+    def label_of(self, folder: str, session: str | None = None) -> str | None:
         """Return the label of the project that a folder belongs to, or belonged to before it was moved or removed. A
-        new project is remembered. None outside of all repositories. Raises ConfigInvalid if the file can't be used."""
+        new project is remembered. A `session` that is kept apart has its own. None outside of all repositories. Raises
+        ConfigInvalid if the file can't be used."""
+        if own := self.of_session(session):
+            return own
         facts = self._facts_of(folder)
         if facts is None:
             has_gone = folder.startswith("/") and "\0" not in folder and not os.path.lexists(folder)
@@ -197,7 +215,7 @@ class Projects:
         """Write the list. Raises PreconditionFailed, StorageFailed."""
         if not (self._writes and self._is_vault_there):
             raise StorageFailed("the vault is not there", hint="mount the disk or finish the sync")
-        _replace(self._file, old, book.text.encode())
+        text_file.replace(self._file, old, book.text.encode())
 
     @property
     def _is_vault_there(self) -> bool:
@@ -215,14 +233,6 @@ class Projects:
         if known is None or known.had_no_commit or is_asked_again:
             known = self._seen[facts, facts.age] = facts
         return known
-
-
-def _replace(file: Path, old: bytes | None, new: bytes) -> None:
-    # Imported here because each search in a shell reads the list, and few write it.
-    from mcp_memory.integrations import config_files
-    from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
-
-    config_files.apply(ConfigChange(ConfigTarget(file, ()), old, new), datetime.now().astimezone())
 
 
 def _is_gone(folder: str) -> bool:

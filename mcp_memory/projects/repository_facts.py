@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from mcp_memory.errors import GitTooSlow, GitUnavailable
-from mcp_memory.models import is_channel
+from mcp_memory.models import is_closed
 from mcp_memory.projects.git_config import normalized, read_bytes, read_values, remotes
 from mcp_memory.runtime.git_command import Git
 
@@ -106,10 +106,10 @@ def find_repository_facts(folder: str, vault: str = "") -> RepositoryFacts | Non
 
 
 def is_label(name: str) -> bool:
-    """Return whether the name can be a project's: `*` means all of them, and a conversation's begins like no
-    folder's."""
+    """Return whether the name can be a project's: `*` means all of them, and the names of conversations
+    and sessions begin like no folder's."""
     is_plain = bool(name.strip()) and name.isprintable() and len(name) <= MAX_LABEL_CHARS
-    return is_plain and name != "*" and not is_channel(name)
+    return is_plain and name != "*" and not is_closed(name)
 
 
 def name_in(label: str) -> str:

@@ -4,12 +4,11 @@ module is over 300 lines because its three ways share the parts of one class."""
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import compress
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NotePath, Passage
+from mcp_memory.models import Clock, Filters, NoteId, NotePath, Passage
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, fit_kinds, render, with_notice
 from mcp_memory.recall.current_values import CurrentValues
@@ -89,7 +88,7 @@ class RecallAnswerer:
     index: Index
     searcher: Searcher
     config: RecallConfig
-    clock: Callable[[], datetime]
+    clock: Clock
     current: CurrentValues
     uses: UseCounter
     subjects: list[SubjectPages] = field(default_factory=list[SubjectPages])
@@ -230,12 +229,12 @@ class RecallAnswerer:
         paths: Sequence[tuple[NotePath, str | None]],
         lines: str | None,
         budget_tokens: int,
-        project: str | None = None,
+        wanted: Filters,
     ) -> RecalledText:
         """Return notes verbatim, or their lines `"10-20"`, and the nearest linked notes; a path with an entry hash
-        selects that log entry. `project`: the reader's project."""
+        selects that log entry. `wanted`: what the reader sees."""
         excerpts, links, remarks = await in_thread(
-            self.reader.excerpts, paths, lines, project, deadline_s=READ_DEADLINE_S, what="reading notes"
+            self.reader.excerpts, paths, lines, wanted, deadline_s=READ_DEADLINE_S, what="reading notes"
         )
         frame = self._frame("notes", budget_tokens, remarks)
         assembly = fit(excerpts, frame.room(budget_tokens))

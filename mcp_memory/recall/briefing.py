@@ -107,7 +107,7 @@ class Briefer:
             may_tell = replace(wanted, private=self.config.private_marks)
             among = self.answerer.vault, self.index, may_tell
             last = await _look(where_left_off, *among, session, what="looking at the last session") if left_off else ""
-            news = await self._news(wanted.project)
+            news = [*filter(wanted.sees, await self._news(wanted.project))]
             told, stored = ("", announcement(news)) if for_person else (announcement(news), "")
             lines = list(filter(None, [last, told]))
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens

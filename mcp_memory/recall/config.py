@@ -81,6 +81,8 @@ class RecallConfig:
     """The notes that agents only get if they ask: folders (a bare name at any depth), `kind:NAME`, `tag:NAME`."""
     apart: tuple[str, ...] = ()
     """The clients, or `*`, that don't get other agents' notes unless they ask."""
+    sessions_apart: bool = False
+    """Whether a session's notes are only for that session, unless you share a topic with another."""
     phases: Mapping[str, PhaseConfig] = field(default_factory=dict[str, PhaseConfig])
     """Your phases are added to the shipped ones; a phase of the same name replaces the shipped one."""
 

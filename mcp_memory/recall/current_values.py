@@ -10,7 +10,7 @@ from mcp_memory.comparison.other_value import clipped
 from mcp_memory.comparison.values import HISTORY
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
-from mcp_memory.models import Conflict, Filters, NoteId, NotePath, Passage
+from mcp_memory.models import Clock, Conflict, Filters, NoteId, NotePath, Passage
 from mcp_memory.recall.excerpts import named
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import in_quotes
@@ -36,7 +36,7 @@ class CurrentValues:
 
     index: Index
     conflicts: ConflictScan
-    clock: Callable[[], datetime]
+    clock: Clock
     remarks: list[Callable[[NoteId], str]] = field(default_factory=list[Callable[[NoteId], str]])
     """Functions from a note to a remark for the reader, such as what became of the code that it names; empty without a
     remark. They only read values in memory."""

@@ -1,5 +1,4 @@
-"""Cut notes into the excerpts that answers quote, name the source of each, join neighbors and repeat no line. Pure
-functions."""
+"""Cut notes into the excerpts that answers quote, name the source of each, and join neighbors. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import time
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, PrivateMarks
+from mcp_memory.models import SESSION, Filters, NoteId, NotePath, NoteRecord, Passage, PrivateMarks
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.language.terms import content_words, coverage
@@ -132,7 +131,7 @@ class Excerpt:
         title, labels = logs.title_and_labels(self.headings) if note.is_log else (note.title, None)
         project = (labels.project if labels else note.project) or ""
         facts = [self.about] if self.about else ["" if day in path else day, clock if timed else "", named(kind)]
-        facts += [named(project) if project != self.asking else ""]
+        facts += [named(project) if project not in {self.asking, f"{SESSION}{current_caller().session}"} else ""]
         author = labels.source if labels else author_of(note)
         facts += [f"by {named(author)}" if author and author != current_caller().client else ""]
         facts += [f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""]
@@ -222,12 +221,12 @@ def stretches(excerpt: Excerpt, lines: dict[int, str]) -> list[Excerpt]:
     return kept
 
 
-def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = None) -> list[Excerpt]:
-    """Return one note, log entry or range of lines, without forgotten entries of a log. Raises NotFound for an entry
-    that doesn't exist or is forgotten, InvalidInput for lines that the note doesn't have."""
-    record = file.record
-    all_lines = _lines_of(file)
-    hidden = forgotten_lines(file)
+def note_excerpts(
+    file: NoteFile, entry: str | None = None, lines: str | None = None, own: str | None = None
+) -> list[Excerpt]:
+    """Return one note, log entry or range of lines, without the `forgotten_lines`. Raises NotFound for an entry that
+    doesn't exist or is forgotten, InvalidInput for lines that the note doesn't have."""
+    record, all_lines, hidden = file.record, _lines_of(file), forgotten_lines(file, own)
     if entry is not None:
         found = find_entry(record.path, file.text, entry)
         if found is None or found.start_line in hidden:
@@ -276,12 +275,13 @@ def without_private_lines(excerpts: Iterable[Excerpt]) -> Iterator[Excerpt]:
         yield from [excerpt] if shown == lines else stretches(excerpt, shown)
 
 
-def forgotten_lines(file: NoteFile) -> set[int]:
-    """Return the lines of forgotten entries in a log."""
-    forgotten = set(file.forgotten_entries)
-    entries = logs.entries(file.text, file.body_start) if forgotten else []
-    gone = (entry for entry in entries if entry.hash in forgotten)
-    return {number for entry in gone for number in range(entry.start_line, entry.end_line + 1)}
+def forgotten_lines(file: NoteFile, own: str | None = None) -> set[int]:
+    """Return the lines of a log's entries that are forgotten, or of a session other than the `own` one."""
+    gone, seen, hidden = set(file.forgotten_entries), Filters(own=own), set[int]()
+    for entry in logs.entries(file.text, file.body_start) if gone or (own is not None and file.record.is_log) else ():
+        if entry.hash in gone or not seen.admits_project(logs.labels([f"{entry.time} {entry.title}"]).project):
+            hidden.update(range(entry.start_line, entry.end_line + 1))
+    return hidden
 
 
 def _lines_of(file: NoteFile) -> list[str]:

@@ -1,13 +1,12 @@
 """Read whole notes, their entries and lines for an answer, with remarks on what replaced them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from mcp_memory.capture.transcript_store import SegmentOrigin
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteState, PrivateMarks
+from mcp_memory.models import Clock, Filters, NotePath, NoteState, PrivateMarks
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
 from mcp_memory.recall.remarks.note_remarks import describe_links, successor_of
@@ -40,7 +39,7 @@ class NoteReader:
     topics: TopicPages
     current: CurrentValues
     private: PrivateMarks
-    clock: Callable[[], datetime]
+    clock: Clock
 
     def text(self, path: NotePath, entry: str | None) -> tuple[NoteFile, str]:
         """Return one note, or one log entry, with its text as on disk, without forgotten entries."""
@@ -50,7 +49,7 @@ class NoteReader:
         return file, "\n".join(excerpt.text for excerpt in note_excerpts(file, entry))
 
     def excerpts(
-        self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, project: str | None
+        self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, wanted: Filters
     ) -> tuple[list[Excerpt], list[str], list[str]]:
         """Return the excerpts with lines about them: the notes of pages, the nearest links, superseded notes, the
         entries of `MEMORY.md`, and the session that wrote a note."""
@@ -64,10 +63,10 @@ class NoteReader:
                 if head and not lines and (entry or not file.record.is_log):
                     shown += note_excerpts(head)
                     mark = "superseded"
-            found = note_excerpts(file, entry, lines)
+            found = note_excerpts(file, entry, lines, wanted.own)
             shown += [replace(one, remark=mark or self.current.remark_on(one.shown_id)) for one in found]
-        wanted = Filters(project=project, private=self.private, now=self.clock())
-        links = describe_links(self.index, [file for file, entry in files if not entry], wanted)
+        told = replace(wanted, private=self.private)
+        links = describe_links(self.index, [file for file, entry in files if not entry], told)
         path = self.vault.layout.memory
         if (path, None) in paths:
             memory = self.vault.read(path)

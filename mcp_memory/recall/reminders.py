@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from enum import StrEnum
+from typing import Literal, get_args
 
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
@@ -33,23 +33,15 @@ _CLAUSE_END = re.compile(r"[,;:] ")
 _OWING = re.compile(WORDS["owing"], re.IGNORECASE)
 
 
-class Stage(StrEnum):
-    """The stages of a commitment, the nearest first. Each session sees it once in each stage."""
-
-    NOW = "due now"
-    TODAY = "due today"
-    TOMORROW = "due tomorrow"
-    ASKED = "was due yesterday"
-    OVERDUE = "overdue"
-    WEEK = "this week"
-    LATER = "later"
-    DONE = "done"
+Stage = Literal["due now", "due today", "due tomorrow", "was due yesterday", "overdue", "this week", "later", "done"]
+"""The stages of a commitment, the nearest first. Each session sees it once in each stage."""
 
 
-AHEAD = frozenset({Stage.NOW, Stage.TODAY, Stage.ASKED})
+AHEAD: frozenset[Stage] = frozenset({"due now", "due today", "was due yesterday"})
 """The stages shown with a prompt; a session's start also shows tomorrow's and overdue commitments."""
 
-TOLD, _SAID = AHEAD | {Stage.TOMORROW, Stage.OVERDUE}, frozenset({Stage.TODAY, Stage.TOMORROW})
+TOLD: frozenset[Stage] = frozenset({*AHEAD, "due tomorrow", "overdue"})
+_SAID = {"due today", "due tomorrow"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +86,7 @@ def commitments(
     wanted = replace(wanted, states=states, due=True, foreign=False, now=None if done else wanted.now)
     local = now.astimezone(zone)
     found = [
-        Commitment(note, due, Stage.DONE if done else _stage(due, local), *_text_of(note, index), remark_on(note.id))
+        Commitment(note, due, "done" if done else _stage(due, local), *_text_of(note, index), remark_on(note.id))
         for note in index.notes(wanted)
         if (due := due_from(note.meta["due"], zone)) and (not done or "done_at" in note.meta)
     ]
@@ -114,13 +106,13 @@ def reminders(
         and _mark(one) not in seen
         and not (one.stage in _SAID and one.note.session and f"/{session}".endswith(f"/{one.note.session}"))
     ]
-    new.sort(key=lambda one: list(Stage).index(one.stage))
+    new.sort(key=lambda one: get_args(Stage).index(one.stage))
     if len(new) > 1:
         new = [
             one if len(one.text) <= SHORT_CHARS else replace(one, text=beginning(one.text, SHORT_CHARS), mark="")
             for one in new
         ]
-    overdue = [one for one in new if one.stage is Stage.OVERDUE]
+    overdue = [one for one in new if one.stage == "overdue"]
     lines = [_reminder(_line(one), one) for one in new if one not in overdue]
     if overdue:
         latest = overdue[-MOST_TOLD:]
@@ -157,12 +149,12 @@ def due_line(one: Commitment) -> str:
 def _stage(due: DueDate, now: datetime) -> Stage:
     days = (due.day - now.date()).days
     if days < -1:
-        return Stage.OVERDUE
+        return "overdue"
     if days in {-1, 1}:
-        return Stage.TOMORROW if days == 1 else Stage.ASKED
+        return "due tomorrow" if days == 1 else "was due yesterday"
     if days:
-        return Stage.WEEK if days <= 6 - now.weekday() else Stage.LATER
-    return Stage.NOW if due.at and due.at <= now.time() else Stage.TODAY
+        return "this week" if days <= 6 - now.weekday() else "later"
+    return "due now" if due.at and due.at <= now.time() else "due today"
 
 
 def _reminder(line: str, one: Commitment) -> Reminder:
@@ -170,7 +162,7 @@ def _reminder(line: str, one: Commitment) -> Reminder:
 
 
 def _line(one: Commitment) -> str:
-    if one.stage is Stage.ASKED:
+    if one.stage == "was due yesterday":
         return f"Was due yesterday, ask whether it is done: {_title(one)}; if so, memory_forget(id, done=true)"
     at = f", {one.due.at:%H:%M}" if one.due.at else ""
     return f"{one.stage.capitalize()}{at}: {_title(one)}"

@@ -191,7 +191,7 @@ class SessionStart:
             return []
         if file.record.is_log:
             return latest_entries(file, self.wanted, self.private)
-        if not (file.body.strip() and self.wanted.admits_project(file.record.project)):
+        if not (file.body.strip() and self.wanted.sees(file.record)):
             return []
         excerpts = without_private_lines(note_excerpts(file))
         return [replace(excerpt, asking=self.wanted.project, remark=remark) for excerpt in excerpts]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
+from mcp_memory.models import PAGES, Filters, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.context_budget import BudgetedText, choose, size
 from mcp_memory.recall.excerpts import Excerpt, stretches
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
@@ -152,8 +152,8 @@ class TopicPages:
         return next(filter(None, pages), None)
 
     def _topic_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
-        made = self._records(self.vault.layout.in_home(TOPICS), {NoteState.SUMMARY})
-        pages = {page.path.rpartition("/")[0]: page for page in made if page.path.endswith(f"/{PAGE}")}
+        made = self.index.pages(self.vault.layout.in_home(TOPICS))
+        pages = {page.folder: page for page in made if page.path.endswith(f"/{PAGE}")}
         below: dict[str, list[str]] = defaultdict(list)
         for folder in pages:
             below[_above(folder, pages)].append(folder)
@@ -178,10 +178,9 @@ class TopicPages:
 
     def _shown(self, page: NoteRecord, filters: Filters) -> TopicPage | None:
         topic = self._topic(page, filters.now)
-        topics = list(topic.walk())
-        notes = [note for below in topics for note in below.leaves]
+        notes = topic.all_notes
         hidden = [note for note in notes if not filters.admits(note)]
-        if not topic.ours or any(below.stale for below in topics):
+        if not topic.ours or any(below.stale for below in topic.walk()):
             return None
         if not all(map(replace(filters, private=None).admits, hidden)):
             return None
@@ -206,25 +205,20 @@ class TopicPages:
         return bool(topic.topics) and topic.stale
 
     def _topic(self, page: NoteRecord, now: datetime | None = None) -> Topic:
-        folder = page.path.rpartition("/")[0]
-        records = self._records(folder, {NoteState.ACTIVE, NoteState.SUMMARY}, now)
+        wanted = Filters(PAGES | {NoteState.ACTIVE}, path_prefix=page.folder, now=now)
+        records = self.index.notes(wanted, limit=MOST_NOTES)
         records += linked_notes(records, self.index, now)
         (topic,) = build_tree(
-            records, folder.rpartition("/")[0], self.vault.filing.made_by_us, self.vault.filing.page_state
+            records, page.folder.rpartition("/")[0], self.vault.filing.made_by_us, self.vault.filing.page_state
         )
         return topic
-
-    def _records(self, folder: str, states: set[NoteState], now: datetime | None = None) -> list[NoteRecord]:
-        return self.index.notes(Filters(states=frozenset(states), path_prefix=folder, now=now), limit=MOST_NOTES)
 
 
 def linked_notes(records: Sequence[NoteRecord], index: Index, now: datetime | None) -> list[NoteRecord]:
     """Return the active notes outside their folder that these pages were made from."""
     counted, inside = Filters(now=now), {record.id for record in records}
     pages = (record for record in records if record.state is NoteState.SUMMARY)
-    sources = dict.fromkeys(str(source) for page in pages for source in page.meta.get("derived_from", ()))
-    found = (note for source in sources if source not in inside for note in index.note_by_id(NoteId(source)))
-    return [note for note in found if counted.admits(note)]
+    return [note for note in index.sources(pages) if note.id not in inside and counted.admits(note)]
 
 
 def _above(folder: str, pages: dict[str, NoteRecord]) -> str:

@@ -15,7 +15,6 @@ from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRef
 from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.runs.journal import (
     JobEntry,
-    JobOutcome,
     MoveStep,
     RelinkStep,
     RemoveStep,
@@ -157,7 +156,7 @@ def run_job(vault: Vault, journal: RunJournal, run: str, entry: JobEntry, on_ste
     try:
         on_step(apply_step(entry.steps[0], vault))
     except SKIPPED_ERRORS:
-        journal.end_job(run, entry.key, JobOutcome.ABORTED)
+        journal.end_job(run, entry.key, "aborted")
         raise
     _finish_job(vault, journal, run, entry, entry.steps[1:], on_step)
 
@@ -184,7 +183,7 @@ def _finish_job(
     vacated |= {step.path for step in entry.steps if isinstance(step, RemoveStep)}
     folders = {path.rpartition("/")[0] for path in vacated}
     remove_empty_folders(vault, {folder for folder in folders if is_topic_name(folder.rpartition("/")[2])})
-    journal.end_job(run, entry.key, JobOutcome.DONE)
+    journal.end_job(run, entry.key, "done")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from mcp_memory.runs.execute_job import (
     stoppable,
     undo_step,
 )
-from mcp_memory.runs.journal import JobEntry, JobOutcome, MoveStep, RemoveStep, RunJournal, Step, WriteStep
+from mcp_memory.runs.journal import JobEntry, MoveStep, RemoveStep, RunJournal, Step, WriteStep
 from mcp_memory.runtime.health import Progress
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
@@ -78,7 +78,7 @@ def add_error(report: RunReport, error: McpMemoryError) -> None:
 
 def summarize_run(entries: Iterable[JobEntry]) -> str:
     """Return a line about the result of a run."""
-    steps = [step for entry in entries if entry.outcome is JobOutcome.DONE for step in entry.steps]
+    steps = [step for entry in entries if entry.outcome == "done" for step in entry.steps]
     filed = sum(isinstance(step, MoveStep) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
     written = len({step.path for step in steps if isinstance(step, WriteStep) and step.path.endswith(f"/{PAGE}")})
     parts = [f"{counted(filed, 'note')} filed"] if filed else []
@@ -116,7 +116,7 @@ class RunProgress:
 
     def record_run(self, run: str, entries: Sequence[JobEntry]) -> None:
         if entries:
-            steps = (step for entry in entries if entry.outcome is JobOutcome.DONE for step in entry.steps)
+            steps = (step for entry in entries if entry.outcome == "done" for step in entry.steps)
             changed = dict.fromkeys(step.target if isinstance(step, MoveStep) else step.path for step in steps)
             self.last = LastRun(run, summarize_run(entries), tuple(changed))
 
@@ -194,9 +194,9 @@ class JobRunner:
         await in_thread(self._check_latest, run, entries, what="reading the journal")
         await in_thread(self.journal.hold, what="the journal")
         pages = pages_restored(step for entry in entries for step in entry.steps)
-        for entry in reversed([job for job in entries if job.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED}]):
+        for entry in reversed([job for job in entries if job.outcome in {"done", "announced"}]):
             report.left += await self._undo_job(run, entry, pages)
-            await in_thread(self.journal.end_job, run, entry.key, JobOutcome.UNDONE, what="the journal")
+            await in_thread(self.journal.end_job, run, entry.key, "undone", what="the journal")
             report.done.append(entry.about)
         entered = {folder for entry in entries for folder in folders_entered(entry)}
         await in_thread(remove_empty_folders, self.vault, entered, what="removing folders")
@@ -255,7 +255,7 @@ class JobRunner:
 
 def _steps(entries: Sequence[JobEntry]) -> Iterator[Step]:
     """Yield the steps of all jobs except undone ones."""
-    done = (entry for entry in entries if entry.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED})
+    done = (entry for entry in entries if entry.outcome in {"done", "announced"})
     return (step for entry in done for step in entry.steps)
 
 

@@ -9,11 +9,10 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, Literal, get_args
 
 from mcp_memory.errors import NotFound, StorageFailed
 from mcp_memory.models import NoteId, NotePath
@@ -80,12 +79,8 @@ KEPT_RUNS = 100
 """The number of latest runs that are kept; older runs can't be undone."""
 
 
-class JobOutcome(StrEnum):
-    ANNOUNCED = "announced"
-    DONE = "done"
-    ABORTED = "aborted"
-    """The job was given up before its first step, because a source had changed."""
-    UNDONE = "undone"
+JobOutcome = Literal["announced", "done", "aborted", "undone"]
+"""The outcome of a job. `aborted`: the job was given up before its first step, because a source had changed."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +90,7 @@ class JobEntry:
     about: str
     """A line for people, with titles and counts but no text of a note."""
     steps: Sequence[Step]
-    outcome: JobOutcome = JobOutcome.ANNOUNCED
+    outcome: JobOutcome = "announced"
     problem: str = ""
     """The reason why the page is provisional; not stored."""
     key: str = field(default_factory=partial(token_hex, 8))
@@ -144,8 +139,8 @@ class RunJournal:
                 if "steps" in values:
                     steps = [_KINDS[kind](**step) for item in values["steps"] for kind, step in item.items()]
                     found[key] = JobEntry(values["about"], steps, key=key)
-                else:
-                    found[key] = replace(found[key], outcome=JobOutcome(values["outcome"]))
+                elif values["outcome"] in get_args(JobOutcome):
+                    found[key] = replace(found[key], outcome=values["outcome"])
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return list(found.values())
@@ -160,7 +155,7 @@ class RunJournal:
             entries = self._read(run)
         except StorageFailed:
             return True
-        return any(entry.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED} for entry in entries)
+        return any(entry.outcome in {"done", "announced"} for entry in entries)
 
     def read_all_runs(self) -> list[tuple[str, list[JobEntry]]]:
         """Return all runs with their jobs, oldest first."""
@@ -175,7 +170,7 @@ class RunJournal:
     def unfinished_jobs(self) -> list[tuple[str, JobEntry]]:
         """Return jobs that began but haven't ended, with their runs."""
         runs = self.read_all_runs()
-        return [(run, entry) for run, entries in runs for entry in entries if entry.outcome is JobOutcome.ANNOUNCED]
+        return [(run, entry) for run, entries in runs for entry in entries if entry.outcome == "announced"]
 
     def begin_job(self, run: str, entry: JobEntry) -> None:
         """Record the start of a job before its first step. Raises StorageFailed; then the job must not run."""
@@ -228,7 +223,7 @@ class RunJournal:
     def prune(self) -> None:
         """Delete all runs except the latest `KEPT_RUNS` and runs with unfinished jobs."""
         for run in self.list_runs()[:-KEPT_RUNS]:
-            if all(entry.outcome is not JobOutcome.ANNOUNCED for entry in self.read_run(run)):
+            if all(entry.outcome != "announced" for entry in self.read_run(run)):
                 self._file(run).unlink(missing_ok=True)
 
     def _append(self, run: str, values: Mapping[str, Any]) -> None:

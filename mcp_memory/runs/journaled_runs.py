@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import datetime
 from typing import Protocol
 
 from mcp_memory.errors import Refused
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import Clock
 from mcp_memory.runs.execute_job import SKIPPED_ERRORS
 from mcp_memory.runs.job_runner import JobRunner, RunLock, RunProgress, RunReport, add_links
 from mcp_memory.runs.journal import JobEntry, MoveStep, RunJournal, Step, WriteStep
@@ -42,7 +42,7 @@ class JournaledRuns:
         reconciler: Reconciler,
         journal: RunJournal,
         health: Health,
-        clock: Callable[[], datetime],
+        clock: Clock,
     ) -> None:
         self._vault = vault
         self._reconciler = reconciler
@@ -127,7 +127,7 @@ class JournaledRuns:
 
     async def new_report(self) -> RunReport:
         """Return an empty report with the name of a new run."""
-        name = await in_thread(lambda: self.journal.new_run_name(self._clock()), what="reading the journal")
+        name = await in_thread(self.journal.new_run_name, self._clock(), what="reading the journal")
         return RunReport(name)
 
     async def record_run(self, run: str) -> None:

@@ -1,7 +1,7 @@
 """Check a caller's filters, turn them into the index's filters, and explain which of them excluded something."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
-from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage, is_channel
+from mcp_memory.models import Clock, FilteredOut, Filters, NoteRecord, NoteState, Passage, is_channel
 from mcp_memory.projects.mentions import names_mentioned
 from mcp_memory.projects.projects import Projects
 from mcp_memory.storage.path_rules import is_note
@@ -121,23 +121,28 @@ def filters_from(
 
 
 def filters_for(
-    projects: Projects, clock: Callable[[], datetime], layout: Layout, apart: Collection[str], *, question: str = "",
+    projects: Projects, clock: Clock, layout: Layout, apart: Collection[str], *, question: str = "",
     agent: str | None = None, **wanted: Any,
 ) -> Filters:  # fmt: skip
     """Make the filters of a request, with all names of its project and of other projects that the question names. The
-    clients that are `apart` get no other agent's notes unless they ask for an `agent`. Raises InvalidInput for a filter
-    that can't be used."""
+    clients that are `apart` get no other agent's notes unless they ask for an `agent`. A session that is kept apart
+    also gets its own notes, and those shared with it, but no other session's. Raises InvalidInput for a filter that
+    can't be used."""
     found = filters_from(**wanted, now=clock(), tz=layout.tz)
-    caller = current_caller().client
+    by = current_caller()
+    caller = by.client
     is_apart = caller not in PERSONS_SOURCES and {caller, "*"} & {*apart}
     authors = _authors(agent or ("own" if is_apart else "all"), caller)
     found = replace(found, authors=authors, shared=layout.in_home(FOR_ALL))
-    if not found.project:
-        return found
-    label, aliases = projects.names_of(found.project)
-    if question and not is_channel(label):
-        aliases |= names_mentioned(question, projects)
-    return replace(found, project=label, aliases=aliases)
+    if found.project:
+        label, aliases = projects.names_of(found.project)
+        if question and not is_channel(label):
+            aliases |= names_mentioned(question, projects)
+        found = replace(found, project=label, aliases=aliases)
+    if projects.grants and not is_channel(found.project) and (by.session or not by.is_person):
+        own, granted = projects.of_session(by.session) or "", projects.grants.places_for(by.session)
+        found = replace(found, own=own, granted=granted)
+    return found
 
 
 def _authors(agent: str, caller: str | None) -> frozenset[str | None] | None:
@@ -221,7 +226,8 @@ def _sources(index: Index) -> set[str]:
 
 def without_filters(filters: Filters) -> Filters:
     """Drop every filter that a caller can set. Hidden notes stay hidden."""
-    return Filters(states=filters.states | RETIRED | {NoteState.ACTIVE})
+    states = filters.states | RETIRED | {NoteState.ACTIVE}
+    return Filters(states=states, own=filters.own, granted=filters.granted)
 
 
 def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut, ...]:
@@ -237,7 +243,9 @@ def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[Fi
 
 def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
     """Return the filters that exclude this note."""
-    every = Filters(states=frozenset(NoteState), aliases=filters.aliases, shared=filters.shared)
+    every = replace(
+        without_filters(filters), states=frozenset(NoteState), aliases=filters.aliases, shared=filters.shared
+    )
     one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
     failed = [name for name, alone in one_each if not (alone.admits(note) and alone.admits_author(note))]
     retired = note.state in RETIRED and note.state not in filters.states

@@ -17,7 +17,17 @@ from mcp_memory.errors import IndexUnavailable, InvalidInput, McpMemoryError, No
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.stated_texts import passages_near
-from mcp_memory.models import Contradicted, Filters, NoteId, NotePath, NoteRecord, NoteState, Passage, PrivateMarks
+from mcp_memory.models import (
+    Clock,
+    Contradicted,
+    Filters,
+    NoteId,
+    NotePath,
+    NoteRecord,
+    NoteState,
+    Passage,
+    PrivateMarks,
+)
 from mcp_memory.runtime.threads import ThreadPool, in_thread, place_of
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.text.escape_invisible import in_line, named_again
@@ -190,9 +200,7 @@ def quote(text: str, words: str) -> str:
 class NearNotes:
     """Looks for notes near a text, and compares them with it."""
 
-    def __init__(
-        self, index: Index, conflicts: ConflictScan, model: EmbedderLifecycle, clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, index: Index, conflicts: ConflictScan, model: EmbedderLifecycle, clock: Clock) -> None:
         self._index = index
         self._conflicts = conflicts
         self._model = model

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.index.base import Index, Part, ScoredRows
 from mcp_memory.index.keywords.bm25 import ceiling
 from mcp_memory.indexing.freshness import Freshness, FreshPassages
-from mcp_memory.models import FilteredOut, Filters, SearchResult
+from mcp_memory.models import Clock, FilteredOut, Filters, SearchResult
 from mcp_memory.runtime.threads import ThreadPool, in_thread
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, read_question
 from mcp_memory.search.confidence import TOGETHER, answer_features, confidence, fitted_weights
@@ -83,7 +82,7 @@ class Searcher:
         index: Index,
         model: EmbedderLifecycle,
         config: SearchConfig,
-        clock: Callable[[], datetime],
+        clock: Clock,
         freshness: Freshness | None = None,
     ) -> None:
         """Open the search. If `freshness` is None, passages are shown as they were indexed."""

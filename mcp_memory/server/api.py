@@ -133,8 +133,8 @@ _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
 )
 
 AGENTS_MAY: Mapping[str, str] = {
-    "search": "query limit kinds tags project agent since until path include_archived mode explain",
-    "recall": "query ids path lines phase kinds project agent until budget_tokens",
+    "search": "query limit kinds tags project agent since until path include_archived mode explain session",
+    "recall": "query ids path lines phase kinds project agent until budget_tokens session",
     "append": "content kind title tags project supersedes session expires path etag section due refs when once",
     "forget": "target reason archive done session",
     "restore": "target session",

@@ -42,7 +42,7 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
 
     @server.resource("memory://tree", mime_type="text/markdown", title="All notes, by topic and folder")
     async def tree() -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
-        topics = (await engine.perform("tree", {}))["topics"]
+        topics = (await engine.perform("tree", {}, UNKNOWN))["topics"]
         notes = await engine.notes()
         shown = [note_payload(note) for note in notes if not engine.is_private(note)]
         return "\n".join(map(visible, _listed(topics, shown, len(notes) - len(shown)))) + "\n"
@@ -50,7 +50,7 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
     @server.resource("memory://tree/{folder*}", mime_type="text/markdown", title="A topic, by its folder, id or name")
     async def topic(folder: str) -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
         try:
-            found = await engine.perform("tree", {"topic": folder})
+            found = await engine.perform("tree", {"topic": folder}, UNKNOWN)
         except McpMemoryError as error:
             raise ResourceError(visible(f"{error.code}: {error}")) from error
         return "\n".join(map(visible, _shown(found["topic"], found["above"]))) + "\n"
@@ -97,8 +97,7 @@ def _address(topic: Topic) -> str:
 
 
 def _counted(topic: Topic) -> str:
-    days = " to ".join(dict.fromkeys(day for day in (topic["earliest"], topic["latest"]) if day))
-    return f"{counted(topic['notes'], 'note')} · {days}" + (f" · `{topic['id']}`" if topic["id"] else "")
+    return f"{counted(topic['notes'], 'note')} · {topic['days']}" + (f" · `{topic['id']}`" if topic["id"] else "")
 
 
 def _listed(topics: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]], private: int) -> Iterator[str]:

@@ -11,11 +11,11 @@ from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.conversation.own_words import MASK
 from mcp_memory.text.language.denials import denies
-from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_tables import read_table
 
-_KINDS = (FactKind.NUMBER, FactKind.DATE, FactKind.NAME, FactKind.IDENTIFIER)
+_KINDS = ("number", "date", "name", "identifier")
 VETO, REVIEW, CUE, AGREEMENT, PROPOSAL = "veto", "review", "cue", "agreement", "proposal"
 LEAST_TERMS, LEAST_WORDS = 3, 2
 """The minimum number of content words of a statement, and of those that aren't numbers. A proposal needs only the

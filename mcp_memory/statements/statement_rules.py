@@ -9,7 +9,7 @@ from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.statements.language import Language, languages, matches
 from mcp_memory.statements.user_sentences import UserSentence
 from mcp_memory.text.dates.ends import find_limit
-from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.facts import facts
 
 REQUESTED, OUTRIGHT, TENTATIVE, MENTIONED = 0.95, 0.9, 0.5, 0.45
 """Scores for the likelihood that you want a statement kept. The first two are for a request to remember it, and for a
@@ -92,7 +92,7 @@ def _classify(sentence: UserSentence, language: Language) -> Statement | None:
     if kind := _kind(rest, language, language.tentative):
         return Statement(kind, TENTATIVE, False, prefix_chars)
     is_told = language["fact"].match(rest) and not language["before"].search(rest)
-    if is_told and any(one.kind is not FactKind.NEGATION for one in facts(sentence.unquoted)):
+    if is_told and any(one.kind != "negation" for one in facts(sentence.unquoted)):
         return Statement(StatementKind.FACT, MENTIONED, False, prefix_chars)
     return None
 

@@ -70,7 +70,7 @@ class SessionSummaries:
         for checkpoint in due[:MOST_SESSIONS]:
             await turn.lull(lambda: False)
             with suppress(McpMemoryError, OSError):  # a transcript that is unreadable now gets no summary
-                page = await in_thread(lambda c=checkpoint: self._write(c), deadline_s=STEP_S, what="summarizing")
+                page = await in_thread(self._write, checkpoint, deadline_s=STEP_S, what="summarizing")
                 if page:
                     await self.writer.index_note(page)
                     written.append(page.record.path)

@@ -12,7 +12,7 @@ from itertools import takewhile
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, LlmReply, Prompt, Summary
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import content_words, coverage, words
-from mcp_memory.text.markdown.blocks import BlockKind, scan
+from mcp_memory.text.markdown.blocks import scan
 from mcp_memory.text.tokens import count_tokens
 
 LEAST_SHARED = 0.2
@@ -90,7 +90,7 @@ def _without_wrapping(text: str) -> str:
     plain = visible(_TERMINAL.sub("", text.removeprefix("\ufeff"))).strip()
     plain = _THINKING.sub("", plain, count=1).strip()
     blocks = list(scan(plain))
-    if len(blocks) != 1 or blocks[0].kind is not BlockKind.FENCE:
+    if len(blocks) != 1 or blocks[0].kind != "fence":
         return plain
     return "\n".join(plain.split("\n")[1 : None if blocks[0].unclosed_fence else -1]).strip()
 
@@ -109,7 +109,7 @@ def _without_headings(text: str) -> str:
     pieces: list[str] = []
     done = 0
     for block in scan(text):
-        if block.kind in {BlockKind.HEADING, BlockKind.RULE}:
+        if block.kind in {"heading", "rule"}:
             words_of_it = block.title.strip("*_ \t")
             pieces += [text[done : block.start], f"\n**{words_of_it}**\n" if words_of_it else ""]
             done = block.end

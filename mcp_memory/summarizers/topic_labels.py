@@ -20,7 +20,7 @@ from mcp_memory.text.language.subjects import GENERIC_WORDS, LABELS, lead_of, sh
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_lists import ARTICLES, PREPOSITIONS, function_words
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
-from mcp_memory.text.markdown.blocks import BlockKind, scan
+from mcp_memory.text.markdown.blocks import scan
 
 READ_CHARS, MOST_SENTENCES = 20_000, 64
 """How much of a single source is read."""
@@ -224,7 +224,7 @@ def _lines(source: SummarySource) -> Iterator[tuple[str, bool]]:
     found = sentences(text)[:MOST_SENTENCES]
     if not any(source.title.rstrip("….") in sentence.text for sentence in found):
         yield source.title, True
-    yield from ((block.title, True) for block in scan(text) if block.kind is BlockKind.HEADING)
+    yield from ((block.title, True) for block in scan(text) if block.kind == "heading")
     yield from ((tag, True) for tag in source.tags)
     yield from ((sentence.text, False) for sentence in found)
 

@@ -49,6 +49,11 @@ class Topic(NamedTuple):
         return self.folder.rpartition("/")[2]
 
     @property
+    def parent(self) -> str:
+        """The folder that the topic is in."""
+        return self.folder.rpartition("/")[0]
+
+    @property
     def title(self) -> str:
         """The page's title. If a source of the page is gone, the folder's name is used unless it contains all words of
         the title."""
@@ -65,7 +70,12 @@ class Topic(NamedTuple):
     @property
     def notes(self) -> int:
         """The number of notes in it and below."""
-        return len(self.leaves) + sum(topic.notes for topic in self.topics)
+        return len(self.all_notes)
+
+    @property
+    def all_notes(self) -> list[NoteRecord]:
+        """The notes in it and below, the deepest first."""
+        return [note for topic in self.walk() for note in topic.leaves]
 
     @property
     def depth(self) -> int:
@@ -75,13 +85,13 @@ class Topic(NamedTuple):
     @property
     def span(self) -> tuple[datetime | None, datetime | None]:
         """The first and last dates of the notes in it and below."""
-        dates = [when for topic in self.walk() for note in topic.leaves if (when := note.first_date)]
+        dates = [when for note in self.all_notes if (when := note.first_date)]
         return min(dates, default=None), max(dates, default=None)
 
     @property
     def project(self) -> str:
         """The common project of all its notes; empty without one."""
-        return common_project([note for topic in self.walk() for note in topic.leaves])
+        return common_project(self.all_notes)
 
     @property
     def sources(self) -> tuple[list[Topic], list[NoteRecord]]:
@@ -179,6 +189,11 @@ def build_tree(
     return [topic(folder) for folder in below[root]]
 
 
+def all_topics(tree: Iterable[Topic]) -> list[Topic]:
+    """Return these topics and all below, the deepest first."""
+    return [topic for top in tree for topic in top.walk()]
+
+
 def age_of(note: NoteRecord) -> tuple[str, NotePath]:
     """Return a key that sorts notes by age."""
     return note.first_date.astimezone(UTC).isoformat() if note.first_date else "", note.path
@@ -187,7 +202,7 @@ def age_of(note: NoteRecord) -> tuple[str, NotePath]:
 def place_notes(tree: Sequence[Topic], fresh: Sequence[NoteRecord], root: str) -> dict[str, NoteRecord]:
     """Return the notes to plan by their `PlanNote.place`: notes without a topic, and notes in our topics."""
     found = {_place(note, FRESH, root): note for note in fresh}
-    for topic in (topic for top in tree if top.ours for topic in top.walk() if topic.ours):
+    for topic in (topic for topic in all_topics(top for top in tree if top.ours) if topic.ours):
         found |= {_place(note, topic.folder[len(root) + 1 :], root): note for note in topic.leaves}
     return found
 
@@ -207,7 +222,7 @@ def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
     """Find a topic by its folder, with or without `topics/`, by its page, or by a unique title or folder name. Raises
     NotFound."""
     plain, called = target.strip().removeprefix("./").rstrip("/"), list[Topic]()
-    for topic in (below for top in tree for below in top.walk()):
+    for topic in all_topics(tree):
         names = {topic.folder, topic.folder.removeprefix(f"{root}/"), topic.page_path}
         if plain in names or (topic.page and plain == topic.page.id):
             return topic
@@ -239,7 +254,7 @@ def note_child(note: NoteRecord) -> PageChild:
 def topic_child(topic: Topic) -> PageChild:
     assert topic.page
     covered = f"{topic.page.meta.get('covers', '')} {topic.title}"
-    notes = [note for below in topic.walk() for note in below.leaves]
+    notes = topic.all_notes
     return PageChild(
         topic.page.id, topic.page_path, topic.title, covered, topic.notes, *topic.span, topic.depth,
         sessions=[note.session for note in notes if note.session], tags=[tag for note in notes for tag in note.tags],

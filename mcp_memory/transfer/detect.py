@@ -1,7 +1,8 @@
 """Detects the kind of source that a file or folder is, and reads the source as that kind."""
 
-from collections.abc import Callable
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import get_args
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.private_files import failed, naming_the_cause
@@ -9,20 +10,20 @@ from mcp_memory.storage.folder_walk import walk
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note
 from mcp_memory.transfer.formats import claude_code, codex, gemini, jsonl, markdown, openclaw
 from mcp_memory.transfer.formats.folder import SourceFolder, is_markdown
-from mcp_memory.transfer.item import ImportSource, SourceKind, SourceReading
+from mcp_memory.transfer.item import ImportSource, ProjectOf, SourceKind, SourceReading
 
-_SINGLE = {SourceKind.CLAUDE_CODE: claude_code.INSTRUCTIONS, SourceKind.GEMINI: gemini.INSTRUCTIONS}
+_SINGLE: Mapping[SourceKind, Collection[str]] = {"claude-code": claude_code.INSTRUCTIONS, "gemini": gemini.INSTRUCTIONS}
 """Files that can be read by themselves, although the kind is usually read from a folder."""
 
 _READERS = {
-    SourceKind.CLAUDE_CODE: claude_code.read,
-    SourceKind.CODEX: codex.read,
-    SourceKind.GEMINI: gemini.read,
-    SourceKind.OPENCLAW: openclaw.read,
-    SourceKind.OBSIDIAN: markdown.read,
+    "claude-code": claude_code.read,
+    "codex": codex.read,
+    "gemini": gemini.read,
+    "openclaw": openclaw.read,
+    "obsidian": markdown.read,
 }
 
-_AMONG_OTHER_FILES = {SourceKind.CLAUDE_CODE, SourceKind.CODEX, SourceKind.GEMINI}
+_AMONG_OTHER_FILES = {"claude-code", "codex", "gemini"}
 """Programs that keep notes among their other files, also in hidden folders. Their other files are skipped silently."""
 
 _CODEX = {".codex", "memory_summary.md", "rollout_summaries"}
@@ -44,19 +45,17 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
         raise Refused(f"{root} is in the vault already", hint="it is searched where it is: mcp-memory search …")
     found = kind or (_of_folder(root) if root.is_dir() else _of_file(root))
     if found is None:
-        hint = f"name it: --from {', '.join(SourceKind)}; any folder of Markdown can be read as obsidian"
+        hint = f"name it: --from {', '.join(get_args(SourceKind))}; any folder of Markdown can be read as obsidian"
         raise InvalidInput(_why_unknown(root), hint=hint)
-    wants_file = found is SourceKind.JSONL
-    is_alone = root.name in _SINGLE.get(found, ()) or (found is SourceKind.OBSIDIAN and is_markdown(root.name))
+    wants_file = found == "jsonl"
+    is_alone = root.name in _SINGLE.get(found, ()) or (found == "obsidian" and is_markdown(root.name))
     if root.is_dir() == wants_file and not is_alone:
         wanted, actual = ("file", "folder") if wants_file else ("folder", "file")
         raise InvalidInput(f"{root} is a {actual}: {found} is read from a {wanted}", hint=f"name the {wanted}")
     return ImportSource(found, _name(root, found), root, project)
 
 
-def read(
-    source: ImportSource, *, vault: Path, most_bytes: int, project_of: Callable[[str], str | None]
-) -> SourceReading:
+def read(source: ImportSource, *, vault: Path, most_bytes: int, project_of: ProjectOf) -> SourceReading:
     """Read a source that isn't ours. `most_bytes`: the size of the largest note. `project_of`: returns the project of a
     folder. Raises InvalidInput if it has nothing of its kind, StorageFailed."""
     has_others = source.kind in _AMONG_OTHER_FILES
@@ -81,24 +80,24 @@ def _of_folder(root: Path) -> SourceKind | None:
     with naming_the_cause(str(root)):
         names = {file.name for file in root.iterdir()}
     if claude_code.is_memory(root) or root.name == ".claude":
-        return SourceKind.CLAUDE_CODE
+        return "claude-code"
     if ".obsidian" in names:
-        return SourceKind.OBSIDIAN
+        return "obsidian"
     if names & _OPENCLAW or ("AGENTS.md" in names and {"MEMORY.md", "memory"} & names):
-        return SourceKind.OPENCLAW
+        return "openclaw"
     # `~/.claude/projects`, or a folder in it
     has_memories = claude_code.is_memory(root / "memory") or (root.name == "projects" and any(root.glob("*/memory")))
     if names & {*claude_code.INSTRUCTIONS, ".claude"} or has_memories:
-        return SourceKind.CLAUDE_CODE
+        return "claude-code"
     if {"MEMORY.md", "memory"} <= names:
-        return SourceKind.OPENCLAW
+        return "openclaw"
     names_and_own = {root.name, *names}
     if names_and_own & _CODEX:
-        return SourceKind.CODEX
+        return "codex"
     if names_and_own & _GEMINI:
-        return SourceKind.GEMINI
+        return "gemini"
     # A person's home folder has more than notes.
-    return SourceKind.OBSIDIAN if root != Path.home() and _has_notes(root) else None
+    return "obsidian" if root != Path.home() and _has_notes(root) else None
 
 
 def _has_notes(root: Path) -> bool:
@@ -123,17 +122,18 @@ def _why_unknown(root: Path) -> str:
 
 
 def _of_file(root: Path) -> SourceKind | None:
-    if single := next((kind for kind, names in _SINGLE.items() if root.name in names), None):
-        return single
+    for kind, names in _SINGLE.items():
+        if root.name in names:
+            return kind
     with naming_the_cause(str(root)):
         if is_markdown(root.name):
-            return SourceKind.OBSIDIAN
+            return "obsidian"
         with root.open("rb") as file:
             first = file.read(1 << 20).split(b"\n")[:20]  # a line may have hundreds of megabytes
-    return SourceKind.JSONL if jsonl.is_ours(first) else None
+    return "jsonl" if jsonl.is_ours(first) else None
 
 
 def _name(root: Path, kind: SourceKind) -> str:
-    if kind is SourceKind.CLAUDE_CODE:
+    if kind == "claude-code":
         return root.parent.name if claude_code.is_memory(root) or root.is_file() else root.name.lstrip(".")
     return root.stem if root.is_file() else root.name

@@ -3,7 +3,6 @@
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.config_entries import taught_block, taught_items, with_taught_items
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Clock, Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.json_lines import PlaceList
 from mcp_memory.runtime.threads import LONG_S, in_thread
 from mcp_memory.vault.journals.change_journal import IMPORT, acting
@@ -29,7 +28,7 @@ class TaughtFiles(NoteCopies):
     """The copies of notes that `teach` wrote into files."""
 
     files: PlaceList
-    clock: Callable[[], datetime]
+    clock: Clock
 
     def describe(self, erased: ErasedText) -> Iterator[str]:
         for file in self._find(erased)[0]:
@@ -183,7 +182,7 @@ def build(core: Core) -> Feature:
         incoming = list(map(parse_incoming, request.items))
         with acting(Caller(run=f"{IMPORT}-{request.run or request.mark or 'vault'}")):
             taken = await transfer.import_notes(incoming, destination, dry_run=request.dry_run)
-        return {"taken": [{"deed": note.action.value, "path": note.path, "why": note.why} for note in taken]}
+        return {"taken": [{"deed": note.action, "path": note.path, "why": note.why} for note in taken]}
 
     async def export_notes(request: ExportRequest) -> Payload:
         """List a page of notes. The files are read by the command that asked."""

@@ -2,11 +2,10 @@
 keys and the seal (`vault/note_import.py`) in the frontmatter. Pure."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import IMPORTED_ID, NoteId
@@ -14,17 +13,12 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.note_import import BASE32, SEAL_BLANK, SEAL_KEY
 
+SourceKind = Literal["claude-code", "openclaw", "obsidian", "codex", "gemini", "jsonl"]
+"""The kind of a source, as `--from` names it. `jsonl`: an export of a vault, which is restored as it was."""
 
-class SourceKind(StrEnum):
-    """The kind of a source, as `--from` names it."""
 
-    CLAUDE_CODE = "claude-code"
-    OPENCLAW = "openclaw"
-    OBSIDIAN = "obsidian"
-    CODEX = "codex"
-    GEMINI = "gemini"
-    JSONL = "jsonl"
-    """An export of a vault, which is restored as it was."""
+ProjectOf = Callable[[str], str | None]
+"""Returns the project of a folder."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +103,7 @@ def _changes(
     changes: dict[str, Value | None] = {"id": note_id, SEAL_KEY: _opened(item)}
     if meta.get("id") is not None:
         changes["source_id"] = str(meta["id"])
-    absent = {**item.properties, "source": source.kind.value}
+    absent = {**item.properties, "source": source.kind}
     if source.project:
         absent.setdefault("project", source.project)
     changes |= {key: value for key, value in absent.items() if meta.get(key) is None}

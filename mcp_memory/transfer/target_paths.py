@@ -16,7 +16,7 @@ from mcp_memory.transfer.item import ImportItem, ImportSource
 def folder_of(source: ImportSource) -> str:
     """Return the import's folder in the managed folder. Another source of that name may have it."""
     name = re.sub(r"[^\w.]+", "-", source.name.lower()).strip("-.")
-    label = source.kind.value if name in {"", source.kind.value} else f"{source.kind.value}-{name}"
+    label = source.kind if name in {"", source.kind} else f"{source.kind}-{name}"
     return f"{IMPORTED}/{portable(label)}"
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mcp_memory.index.keywords.tokenizer import bindable
+from mcp_memory.models import Clock
 from mcp_memory.text.secrets.finder import redact
 from mcp_memory.vault.journals.change_journal import Caller, current_caller
 
@@ -64,7 +65,7 @@ class UnansweredQuestions:
     kept of what this caller asks. `add` is thread-safe; `UseCounter` calls the rest."""
 
     def __init__(
-        self, clock: Callable[[], datetime], meaning: "Callable[[str], Vectors | None]",
+        self, clock: Clock, meaning: "Callable[[str], Vectors | None]",
         is_silenced: Callable[[Caller, datetime], bool], *, keep_words: bool,
     ) -> None:  # fmt: skip
         self._clock, self._meaning, self._is_silenced = clock, meaning, is_silenced

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from datetime import date, datetime
+from datetime import date
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import anyio
 
 from mcp_memory.errors import McpMemoryError, StorageFailed
-from mcp_memory.models import NoteId
+from mcp_memory.models import Clock, NoteId
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.usage.note_use import DayUse, NoteUse, ShowingOutcome
 from mcp_memory.usage.unanswered import (
@@ -32,7 +32,7 @@ from mcp_memory.usage.unanswered import (
     pack_signs,
     read_questions,
 )
-from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange, current_caller
+from mcp_memory.vault.journals.change_journal import ChangeJournal, NoteChange, current_caller
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
@@ -80,7 +80,7 @@ class UseCounter:
     """The counter. Thread-safe. `meaning`: the vector, shape (dimension,), of a question that was just embedded."""
 
     def __init__(
-        self, file: Path, clock: Callable[[], datetime], meaning: "Callable[[str], Vectors | None]",
+        self, file: Path, clock: Clock, meaning: "Callable[[str], Vectors | None]",
         changes: ChangeJournal, unanswered: UnansweredQuestions,
     ) -> None:  # fmt: skip
         self._file, self._clock, self._meaning, self._changes = file, clock, meaning, changes
@@ -244,10 +244,10 @@ class UseCounter:
 def _count_change(database: sqlite3.Connection, change: NoteChange) -> None:
     """Count an edit for the day on which the note was last used, and only if it was. An edit of a log entry gives it
     another id, to which its use moves."""
-    column = {ChangeKind.EDITED: "edited", ChangeKind.SUPERSEDED: "edited", ChangeKind.MUTED: "muted"}.get(change.kind)
+    column = {"edited": "edited", "superseded": "edited", "muted": "muted"}.get(change.kind)
     if column:
         note = change.target
-        if change.kind is ChangeKind.EDITED and change.entry and change.other:
+        if change.kind == "edited" and change.entry and change.other:
             for table in _TABLES:
                 moved = f"UPDATE OR REPLACE {table} SET note = ? WHERE note = ?"  # noqa: S608 -- names from this file alone
                 database.execute(moved, (note, f"{change.path}#{change.other}"))

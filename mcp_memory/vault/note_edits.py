@@ -13,8 +13,8 @@ from mcp_memory.text.markdown.logs import LogEntry
 from mcp_memory.text.markdown.sections import CuratedEntry
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.draft import WriteResult, control_character, one_line
-from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome
-from mcp_memory.vault.journals.change_journal import ChangeKind, NoteChange
+from mcp_memory.vault.journals.append_journal import AppendJournal
+from mcp_memory.vault.journals.change_journal import NoteChange
 from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text, entries_of, find_entry, is_memory
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.succession.retirement import without_empty_head
@@ -118,7 +118,7 @@ class NoteEditor:
         if file.record.etag == before:
             return file
         is_changed = file.record.etag != change.after
-        if change.kind is ChangeKind.EDITED and file.record.is_log and change.entry and is_changed and data:
+        if change.kind == "edited" and file.record.is_log and change.entry and is_changed and data:
             return self._put_entry_back(path, change.entry, change.other or "", editable_text(path, data))
         if is_changed:
             raise PreconditionFailed(f"{path} was changed since", hint=f"undo that first, or mcp-memory edit {path}")
@@ -130,7 +130,7 @@ class NoteEditor:
         """Put a file where it was before someone moved it, or removed it with these bytes. Raises NotFound,
         AlreadyExists, PreconditionFailed if another note is there now, StorageFailed."""
         self.notes.require_vault()
-        if change.kind is ChangeKind.MOVED and change.other:
+        if change.kind == "moved" and change.other:
             if self.notes.is_gone(change.path):  # a restore has brought it back
                 return self.notes.read(NotePath(change.other))
             if self.notes.read(change.path).record.id not in {change.note, f"path:{change.path}"}:
@@ -162,14 +162,14 @@ class NoteEditor:
         path, new = file.record.path, find_entry(file.record.path, file.text, written)
         with suppress(StorageFailed):  # the entry itself is written
             for added in self.journal.entries_of(path) if new else ():
-                if new and added.entry == entry and added.fate is not AppendOutcome.DISMISSED:
-                    now = replace(added, entry=written, before=None, fate=AppendOutcome.ANNOUNCED)
+                if new and added.entry == entry and added.fate != "dismissed":
+                    now = replace(added, entry=written, before=None, fate="announced")
                     mark = new.mark if isinstance(new, CuratedEntry) else ""
                     self.journal.announce(
                         now, file.text[new.start : new.end].strip().removeprefix(mark.strip()).strip()
                     )
-                    self.journal.mark(now, AppendOutcome.LANDED)
-                    self.journal.mark(added, AppendOutcome.DISMISSED)
+                    self.journal.mark(now, "landed")
+                    self.journal.mark(added, "dismissed")
 
     def _require_shown(self, file: NoteFile, entry: str | None) -> None:
         if file.record.state is NoteState.DELETED or (entry and entry in file.forgotten_entries):

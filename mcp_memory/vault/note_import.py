@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import IMPORTED_ID, Etag, NoteId, NotePath, NoteRecord, NoteState, etag_of
@@ -60,20 +59,12 @@ def mark_in(note_id: str) -> str | None:
     return note_id[10:16] if is_ours else None
 
 
-class ImportAction(StrEnum):
-    """The outcomes for an incoming note, in the words of the report."""
+ImportAction = Literal["new", "updated", "unchanged", "edited", "forgotten", "duplicate", "conflict", "refused"]
+"""The outcomes for an incoming note, in the words of the report. `edited`: it was changed in the vault and in its
+source, so the vault's version stays. `forgotten`: in this vault, and stays so. `duplicate`: the vault has the same from
+another source. `conflict`: another file has its name."""
 
-    NEW = "new"
-    UPDATED = "updated"
-    UNCHANGED = "unchanged"
-    EDITED = "edited"  # it was changed in the vault and in its source: the vault's version stays
-    FORGOTTEN = "forgotten"  # it was forgotten in this vault and stays so
-    DUPLICATE = "duplicate"  # the vault has the same from another source
-    CONFLICT = "conflict"  # another file has its name
-    REFUSED = "refused"
-
-
-WRITTEN = frozenset({ImportAction.NEW, ImportAction.UPDATED})
+WRITTEN = frozenset({"new", "updated"})
 
 
 @dataclass(frozen=True)
@@ -134,7 +125,7 @@ class NoteImporter:
                 return self._plan_exact(incoming)
             return self._plan_note(incoming, incoming.id, known, same)
         except (PathRefused, Refused) as error:
-            return _Step(incoming, ImportResult(ImportAction.REFUSED, incoming.path, error.message))
+            return _Step(incoming, ImportResult("refused", incoming.path, error.message))
 
     def _plan_exact(self, incoming: IncomingNote) -> _Step:
         """Plan for the file's own path, even if other systems don't allow it, or for the path of an earlier import."""
@@ -142,13 +133,13 @@ class NoteImporter:
         etags = {path: self._etag_at(path) for path in (wanted, _allowed_path(wanted))}
         for path, etag in etags.items():
             if etag == etag_of(incoming.data):
-                return _Step(incoming, ImportResult(ImportAction.UNCHANGED, path))
+                return _Step(incoming, ImportResult("unchanged", path))
         if etags[wanted] is None:
-            return _Step(incoming, ImportResult(ImportAction.NEW, wanted))
+            return _Step(incoming, ImportResult("new", wanted))
         with suppress(PathRefused, Refused):  # no note of ours can be read there
             if self.notes.read(incoming.path).record.state is NoteState.DELETED:
-                return _Step(incoming, ImportResult(ImportAction.FORGOTTEN, incoming.path, "it was forgotten here"))
-        return _Step(incoming, ImportResult(ImportAction.CONFLICT, incoming.path, "the vault has another version"))
+                return _Step(incoming, ImportResult("forgotten", incoming.path, "it was forgotten here"))
+        return _Step(incoming, ImportResult("conflict", incoming.path, "the vault has another version"))
 
     def _etag_at(self, path: NotePath) -> Etag | None:
         try:
@@ -168,19 +159,19 @@ class NoteImporter:
             record = self._record(incoming, path)
             for other in same(record):
                 if other.title == record.title and other.id != record.id and mark_in(other.id) != mark_in(note_id):
-                    return _Step(incoming, ImportResult(ImportAction.DUPLICATE, path, f"the same is in {other.path}"))
-            return _Step(incoming, ImportResult(ImportAction.NEW, path))
+                    return _Step(incoming, ImportResult("duplicate", path, f"the same is in {other.path}"))
+            return _Step(incoming, ImportResult("new", path))
         path = earlier.record.path
         if earlier.record.state is NoteState.DELETED:
-            return _Step(incoming, ImportResult(ImportAction.FORGOTTEN, path, "it was forgotten here"))
+            return _Step(incoming, ImportResult("forgotten", path, "it was forgotten here"))
         found = self.notes.backend.read(path)
         mine, theirs = ImportSeal.read(found.data), ImportSeal.read(incoming.data)
         if mine and theirs and mine.source == theirs.source:
-            return _Step(incoming, ImportResult(ImportAction.UNCHANGED, path))
+            return _Step(incoming, ImportResult("unchanged", path))
         if mine is None or not mine.unbroken:
-            return _Step(incoming, ImportResult(ImportAction.EDITED, path, "it was changed here, too"))
+            return _Step(incoming, ImportResult("edited", path, "it was changed here, too"))
         self._check(incoming)
-        return _Step(incoming, ImportResult(ImportAction.UPDATED, path), found.etag)
+        return _Step(incoming, ImportResult("updated", path), found.etag)
 
     def _find_earlier(self, incoming: IncomingNote, note_id: NoteId, known: Known) -> NoteFile | None:
         """Return the note from an earlier import, wherever it has been moved since."""
@@ -235,9 +226,9 @@ class NoteImporter:
                 self._announce([replace(step, taken=taken)])
                 self.notes.write(taken.path, incoming.data, None)
         except (AlreadyExists, PathRefused) as error:
-            return ImportResult(ImportAction.CONFLICT, taken.path, error.message)
+            return ImportResult("conflict", taken.path, error.message)
         except (PreconditionFailed, NotFound):
-            return ImportResult(ImportAction.EDITED, taken.path, "it was changed here at this very moment")
+            return ImportResult("edited", taken.path, "it was changed here at this very moment")
         return taken
 
     def _restore(self, incoming: IncomingNote, taken: ImportResult) -> ImportResult:
@@ -247,7 +238,7 @@ class NoteImporter:
             return taken
         except AlreadyExists:
             if self._etag_at(taken.path) == etag_of(incoming.data):
-                return replace(taken, action=ImportAction.UNCHANGED)  # another import was faster
+                return replace(taken, action="unchanged")  # another import was faster
             why = "this disk doesn't keep its name apart from another one"
         except StorageFailed as error:
             if not _is_name_refused(error):

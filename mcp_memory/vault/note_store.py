@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
-from mcp_memory.models import Etag, FileStat, NotePath, NoteRecord, NoteState, Problem
+from mcp_memory.models import Clock, Etag, FileStat, NotePath, NoteRecord, NoteState, Problem
 from mcp_memory.runtime.health import give_way
 from mcp_memory.storage.base import Blob, Listing, StorageBackend
 from mcp_memory.text.chunking.chunker import MAX_CHARS
@@ -18,7 +17,6 @@ from mcp_memory.vault.journals.change_journal import (
     DECISION,
     DREAM,
     IMPORT,
-    ChangeKind,
     NoteChange,
     changed_entry,
     current_caller,
@@ -46,7 +44,7 @@ class NoteStore:
         layout: Layout,
         kinds: NoteKinds,
         max_note_bytes: int,
-        clock: Callable[[], datetime],
+        clock: Clock,
         journals: NoteJournals,
         guard: MarkerGuard | None = None,
     ) -> None:
@@ -157,7 +155,7 @@ class NoteStore:
         self.on_write(source)
         self.on_write(target)
         moved = self.read(target)
-        self._record(moved.record, {"kind": ChangeKind.MOVED, "other": source})
+        self._record(moved.record, {"kind": "moved", "other": source})
         return moved
 
     def remove_generated(self, path: NotePath, expected: Etag) -> None:
@@ -249,14 +247,14 @@ class NoteStore:
         if added is not None:
             project = logs.labels([added.partition("\n")[0].removeprefix("## ")]).project
             entry = logs.entries(added)[0].hash
-            return {"kind": ChangeKind.STORED, "entry": entry, "before": expected, "project": project}
+            return {"kind": "stored", "entry": entry, "before": expected, "project": project}
         if expected is None or self.is_page(path):
-            kind = ChangeKind.IMPORTED if is_import else ChangeKind.STORED
+            kind = "imported" if is_import else "stored"
             return {"kind": kind, **(changed_entry("", data.decode("utf-8", "replace")) if is_memory(path) else {})}
         blob = self.backend.read(path)
         before, after = (read_note(path, text, expected, "", self.layout, self.kinds) for text in (blob.data, data))
         facts = describe_difference(before, after)
-        is_edit = facts["kind"] is ChangeKind.EDITED
+        is_edit = facts["kind"] == "edited"
         has_own_journal = run and not run.startswith((IMPORT, DECISION, DREAM))
         if not has_own_journal and (is_edit or not facts.get("entry") or path == self.layout.memory):
             self._changes.keep(after.record.id, blob.etag, blob.data, is_edit=is_edit)

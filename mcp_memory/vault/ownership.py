@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
+from typing import Literal
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
@@ -38,27 +38,22 @@ def author_of(note: NoteRecord) -> str | None:
     return None if is_persons(note) or note.is_foreign else note.source
 
 
-class OwnershipTier(StrEnum):
-    """The owners of a note, from the least to the most that agents may do with it."""
-
-    SOURCE = "source"
-    PERSONAL = "personal"
-    CURATED = "curated"
-    AGENT = "agent"
+OwnershipTier = Literal["source", "personal", "curated", "agent"]
+"""The owners of a note, from the least to the most that agents may do with it."""
 
 
 def tier_of(path: str, *, layout: Layout, vouched: bool) -> OwnershipTier:
     """Return the tier of a path. `vouched`: the ledger knows the note."""
     if path.startswith("@"):
-        return OwnershipTier.SOURCE
+        return "source"
     inner = layout.below_home(path)
     if path == layout.memory or path.startswith(("memory/", f"{layout.log_folder}/")):
-        return OwnershipTier.CURATED
+        return "curated"
     if inner is None:
-        return OwnershipTier.PERSONAL
+        return "personal"
     if inner.startswith(f"{ALWAYS_LOAD}/"):
-        return OwnershipTier.CURATED
-    return OwnershipTier.AGENT if vouched else OwnershipTier.PERSONAL
+        return "curated"
+    return "agent" if vouched else "personal"
 
 
 def may_retire(
@@ -67,9 +62,9 @@ def may_retire(
     """Raise Refused if a tool may not forget or supersede this note; you may do so with personal notes, and with those
     that are always loaded (`is_order`)."""
     inner = layout.below_home(path) or ""
-    if tier is OwnershipTier.SOURCE:
+    if tier == "source":
         raise Refused(f"{path} belongs to a read-only source", hint="change it in the source")
-    if tier is OwnershipTier.PERSONAL and not by_person:
+    if tier == "personal" and not by_person:
         raise Refused(
             f"{path} is a personal note: this installation did not write it",
             hint="the user can edit the file, or forget it at the command line"

@@ -16,7 +16,7 @@ from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.new_note import name_tails
 from mcp_memory.vault.note_file import NoteFile, content_hash, is_memory
 from mcp_memory.vault.note_store import NoteStore
-from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, OwnershipTier, Provenance, tier_of
+from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, Provenance, tier_of
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class TopicFiles:
         if record.problem or record.is_log or record.state is NoteState.DELETED:
             return False
         vouched = self.provenance.vouches(record.path, record.id)
-        return tier_of(record.path, layout=self.notes.layout, vouched=vouched) is OwnershipTier.AGENT
+        return tier_of(record.path, layout=self.notes.layout, vouched=vouched) == "agent"
 
     def may_relink(self, file: NoteFile) -> bool:
         """Return whether a person may have links rewritten in the note. Logs are excluded, since the id of an entry is

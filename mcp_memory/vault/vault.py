@@ -335,7 +335,7 @@ class Vault:
     def _says_more(self, draft: Draft, note: NoteRecord) -> bool:
         """Return whether a draft of the same content has a due date or phrases under `when` that the note lacks."""
         has_new_phrases = draft.when and not note.when and not draft.once
-        is_ours = self.tier(note.path, note.id) is OwnershipTier.AGENT
+        is_ours = self.tier(note.path, note.id) == "agent"
         return is_ours and bool(has_new_phrases or (draft.due and "due" not in note.meta))
 
     def _replaceable(self, path: NotePath, entry: str | None = None, caller: Caller = UNKNOWN) -> NoteFile:

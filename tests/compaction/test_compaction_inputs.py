@@ -12,7 +12,7 @@ import pytest
 
 from mcp_memory.errors import PathRefused, StorageFailed
 from mcp_memory.models import NotePath
-from mcp_memory.runs.journal import KEPT_RUNS, JobEntry, JobOutcome, RunJournal
+from mcp_memory.runs.journal import KEPT_RUNS, JobEntry, RunJournal
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.markdown import frontmatter
@@ -282,7 +282,7 @@ def test_of_three_hundred_runs_the_latest_hundred_stay_whatever_the_clock_says(t
     journal, runs = RunJournal(tmp_path), list[str]()
     journal.begin_job("done", JobEntry("about", [], key="key"))
     unfinished = (tmp_path / "done.jsonl").read_bytes()
-    journal.end_job("done", "key", JobOutcome.DONE)
+    journal.end_job("done", "key", "done")
     done = (tmp_path / "done.jsonl").rename(tmp_path / "done").read_bytes()
     for number in range(300):
         now = NOON + timedelta(hours=number if number < 290 else -number)

@@ -19,7 +19,7 @@ import numpy as np
 
 from mcp_memory.transfer.formats.folder import SourceFile
 from mcp_memory.transfer.formats.markdown import item_of
-from mcp_memory.transfer.item import ImportSource, SourceKind, imported_id, seal_note
+from mcp_memory.transfer.item import ImportSource, imported_id, seal_note
 from mcp_memory.transfer.target_paths import folder_of
 
 WRITTEN = Path(__file__).with_name("changes") / "imported"
@@ -31,7 +31,7 @@ MADE_S = 1_787_000_000.0
 def documents(folder: Path, count: int = COUNT) -> int:
     """Fills the folder, and returns how many documents there are."""
     shutil.copytree(WRITTEN, folder, dirs_exist_ok=True)
-    source = ImportSource(SourceKind.OBSIDIAN, "python-reference", Path("/srv/reference"))
+    source = ImportSource("obsidian", "python-reference", Path("/srv/reference"))
     wanted = count - sum(1 for _ in folder.rglob("*.md"))
     for (title, text), _ in zip(_reference(), range(wanted), strict=False):
         name = f"{title}.md"

@@ -123,6 +123,22 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     assert len({path for path in held(repo) if path.endswith(".md")}) >= 16, "from where they were to where they are"
 
 
+async def test_a_topic_that_is_shared_with_a_session_is_a_commit(repo: World) -> None:
+    async def share(**rest: bool) -> None:
+        async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
+            await engine.perform("grants", {"topic": topic_of(repo, "green-tea"), "session": "chat-7", **rest})
+
+    async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
+        await told(engine, TEA)
+        await engine.compact()
+    tea = topic_of(repo, "green-tea").removeprefix("topics/")
+    await share()
+    assert (subjects(repo)[-1], held(repo)) == (f"memory: share {tea} with chat-7", {"_sessions.json"})
+    await share(revoke=True)
+    assert (subjects(repo)[-1], held(repo)) == (f"memory: stop sharing {tea} with chat-7", {"_sessions.json"})
+    assert status(repo) == ""
+
+
 async def test_new_notes_that_are_filed_before_any_commit_and_topics_within_a_topic(repo: World) -> None:
     near = replace(ALL_AT_ONCE, topic_cosine=0, condensed_min_fanout=2)
     async with repo.engine(git=AT_THE_END, topics=near) as engine:

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 def seen(world: World) -> list[tuple[str, str, str | None]]:
     """What was changed on disk, the oldest first."""
     found = world.vault().changes.changes()[::-1]
-    return [(one.kind.value, one.path, one.other) for one in found if one.client == "disk"]
+    return [(one.kind, one.path, one.other) for one in found if one.client == "disk"]
 
 
 async def test_what_you_do_to_a_file_is_recorded_once(world: World) -> None:

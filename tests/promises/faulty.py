@@ -33,7 +33,7 @@ from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Conflict, Filters, NoteRecord, NoteState, Outcome, Receipt
 from mcp_memory.runs.execute_job import finish_jobs, run_job, undo_step
-from mcp_memory.runs.journal import JobEntry, JobOutcome, RunJournal, WriteStep
+from mcp_memory.runs.journal import JobEntry, RunJournal, WriteStep
 from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
@@ -268,7 +268,7 @@ def judge_edit_of_topic(vault: Vault, answered: bool) -> list[str]:
     finish_jobs(vault, journal_of(vault), lambda _: None)
     after, journal = all_of(vault), journal_of(vault)
     entries = journal.read_run("edit") if "edit" in journal.list_runs() else []
-    done = [entry for entry in entries if entry.outcome is JobOutcome.DONE]
+    done = [entry for entry in entries if entry.outcome == "done"]
     if without_targets(tea_of(vault)) != without_targets(TEA) or (answered and not done):
         faults.append("a note was lost, doubled or changed, or an answered edit isn't done")
     if (after != WHOLE) != bool(done):

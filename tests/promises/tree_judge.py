@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.models import NoteState
-from mcp_memory.runs.journal import JobOutcome, RunJournal
+from mcp_memory.runs.journal import RunJournal
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.markdown.links import find_links, resolve
@@ -169,7 +169,7 @@ def unfinished(journal: Path) -> int:
 def standing_runs(journal: Path) -> list[str]:
     """Oldest first, those with something that can be taken back."""
     runs = RunJournal(journal)
-    return [run for run in runs.list_runs() if any(entry.outcome is JobOutcome.DONE for entry in runs.read_run(run))]
+    return [run for run in runs.list_runs() if any(entry.outcome == "done" for entry in runs.read_run(run))]
 
 
 def sizes(journal: Path) -> dict[str, int]:

@@ -27,6 +27,7 @@ from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refuse
 from mcp_memory.index.base import Delete, Generation, Index, IndexedChunk, Upsert
 from mcp_memory.models import (
     IMPORTED_ID,
+    NO_PROJECT,
     Chunk,
     Conflict,
     Etag,
@@ -330,25 +331,43 @@ class IndexContract:
             "memory/2026-01-01.md": {"is_log": True, "tags": ("money",)}, "tags.md": {"tags": ("moneys",)},
         }  # fmt: skip
         group: dict[str, dict[str, Any]] = {"group.md": {"project": "channel:chat:group:1"}}
-        notes = foreign | private | muted | own | group
+        other: dict[str, dict[str, Any]] = {"other.md": {"project": "session:b"}}
+        pages: dict[str, dict[str, Any]] = {
+            "topics/1/_summary.md": {"state": NoteState.SUMMARY},
+            "own/_summary.md": {"state": NoteState.SUMMARY, "project": "session:a"},
+        }
+        session: dict[str, dict[str, Any]] = {"session.md": {"project": "session:a"}} | other
+        alone = Filters(frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), own="session:a")
+        notes = foreign | private | muted | own | group | session | pages
+        everything = {*notes} - {*pages}
         start(index, [make_upsert(path, ["alpha"], **values) for path, values in notes.items()])
         marks = PrivateMarks(("private/", "/health/"), frozenset({"diary"}), frozenset({"money"}))
         for filters, wanted in (
             (Filters(foreign=True), {*foreign}),
-            (Filters(foreign=False), {*private, *muted, *own, *group}),
-            (Filters(private=marks), {*foreign, "muted-in-api.md", *own}),
-            (Filters(private=PrivateMarks()), {*notes} - {"head.md", "muted.md", *group}),
-            (Filters(private=PrivateMarks(), project="api"), {*notes} - {"head.md", *muted, *group}),
-            (Filters(project="api"), {*notes} - {*group}),
-            (Filters(project="web", aliases=frozenset({"api"})), {*notes} - {*group}),
+            (Filters(foreign=False), {*private, *muted, *own, *group, *session}),
+            (Filters(private=marks), {*foreign, "muted-in-api.md", *own, *session}),
+            (Filters(private=PrivateMarks()), everything - {"head.md", "muted.md", *group}),
+            (Filters(private=PrivateMarks(), project="api"), everything - {"head.md", *muted, *group, *session}),
+            (Filters(project="api"), everything - {*group, *session}),
+            (Filters(project="web", aliases=frozenset({"api"})), everything - {*group, *session}),
             (
                 Filters(private=PrivateMarks(), project="web", aliases=frozenset({"api"})),
-                {*notes} - {"head.md", *muted, *group},
+                everything - {"head.md", *muted, *group, *session},
+            ),
+            (alone, {*notes} - {*other, "topics/1/_summary.md"}),
+            (replace(alone, project=NO_PROJECT), {*notes} - {*other, *group, "topics/1/_summary.md"}),
+            (replace(alone, project="session:b"), {*notes} - {*other, *group, "topics/1/_summary.md"}),
+            (replace(alone, own=""), everything - {*session}),
+            (replace(alone, granted=frozenset({"topics/1", "other.md"})), {*notes}),
+            (Filters(project="web", granted=frozenset({"group.md"})), everything - {*session}),
+            (
+                Filters(project="channel:chat:group:1", granted=frozenset({"notes", "private/a.md"})),
+                {*group, "notes/private/b.md", "notes/health/a.md", "private/a.md"},
             ),
             (Filters(project="channel:chat:group:1"), {*group}),
             (Filters(project="channel:chat:group:1", private=marks), {*group}),
             (Filters(project="channel:chat:group:2"), set()),
-            (Filters(foreign=False, private=marks), {"muted-in-api.md", *own}),
+            (Filters(foreign=False, private=marks), {"muted-in-api.md", *own, *session}),
         ):
             assert {str(note.path) for note in index.notes(filters)} == wanted
             assert {path for path, values in notes.items() if filters.admits(make_note(path, **values))} == wanted

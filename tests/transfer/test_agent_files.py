@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.transfer.item import SourceKind
 from tests.transfer.sources import by_key, laid, reading
 
 SAMPLES = Path(__file__).with_name("samples")
@@ -24,7 +23,7 @@ def test_codexs_memories(tmp_path: Path, inside: str) -> None:
         files[str(file.relative_to(SAMPLES / "codex/memories_v2"))] = file.read_text()
     laid(codex / "memories_v2", files)
     found = reading(codex / inside)
-    assert found.source.kind is SourceKind.CODEX
+    assert found.source.kind == "codex"
     items = {key.removeprefix("memories_v2/"): item for key, item in by_key(found).items()}
     rollout = "rollout_summaries/2026-11-23T19-06-33-jtWT-login_redirect.md"
     assert {key: item.properties["kind"] for key, item in items.items() if key != "AGENTS.md"} == {
@@ -50,7 +49,7 @@ def test_geminis_memories(tmp_path: Path) -> None:
         "settings.json": "{}",
     }
     found = reading(laid(tmp_path / ".gemini", files))
-    assert found.source.kind is SourceKind.GEMINI
+    assert found.source.kind == "gemini"
     assert [item.text for item in found.items] == [
         "My preferred editor is Helix\n",
         "The staging server is called mio\n",

@@ -10,7 +10,6 @@ import pytest
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
 from mcp_memory.integrations.config_entries import BEGIN, InstructionBlock
 from mcp_memory.transfer.detect import detect_source, read
-from mcp_memory.transfer.item import SourceKind
 from mcp_memory.transfer.target_paths import add_aliases, place_items
 from tests.transfer.sources import (
     by_key,
@@ -25,7 +24,7 @@ from tests.transfer.sources import (
 
 def test_an_obsidian_vault(tmp_path: Path) -> None:
     found = reading(obsidian(tmp_path / "Notes"))
-    assert found.source.kind is SourceKind.OBSIDIAN
+    assert found.source.kind == "obsidian"
     items = by_key(found)
     assert set(items) == {"Kyoto Trip.md", "Places/Ryokan.md", "Daily/2026-11-20.md"}
     assert items["Kyoto Trip.md"].added["tags"] == ["travel", "japan", "todo/book"]
@@ -36,7 +35,7 @@ def test_an_obsidian_vault(tmp_path: Path) -> None:
 
 def test_an_openclaw_workspace(tmp_path: Path) -> None:
     found = reading(openclaw(tmp_path / "workspace"))
-    assert found.source.kind is SourceKind.OPENCLAW
+    assert found.source.kind == "openclaw"
     kinds = {key: item.properties.get("kind") for key, item in by_key(found).items()}
     assert kinds == {
         "SOUL.md": "reference",
@@ -63,7 +62,7 @@ def test_lines_that_install_put_in_stay_out(tmp_path: Path) -> None:
 def test_claude_codes_own_memory(tmp_path: Path, inside: str) -> None:
     claude_memory(tmp_path / ".claude")
     found = reading(tmp_path / ".claude" / inside)
-    assert found.source.kind is SourceKind.CLAUDE_CODE
+    assert found.source.kind == "claude-code"
     items = {key.rpartition("/")[2]: item for key, item in by_key(found).items()}
     assert set(items) - {"CLAUDE.md"} == {"MEMORY.md", "feedback_tests.md", "project_deploy.md"}
     assert ("CLAUDE.md" in items) == (inside == "")
@@ -106,7 +105,7 @@ def test_a_link_by_a_notes_title_keeps_working(tmp_path: Path) -> None:
 
 def test_names_that_no_system_keeps_apart_or_takes(tmp_path: Path) -> None:
     names = ["Plan.md", "plan.md", "Folder/a.md", "folder/A.md", "what?.md", "con.md", "dots../x.md", f"{'ä' * 120}.md"]
-    found = reading(laid(tmp_path / "Notes", dict.fromkeys(names, "text")), SourceKind.OBSIDIAN)
+    found = reading(laid(tmp_path / "Notes", dict.fromkeys(names, "text")), "obsidian")
     places = place_items(found.items)
     assert len({path.casefold() for path in places.values()}) == len(names)
     assert places["Plan.md"] == "Plan.md"
@@ -131,7 +130,7 @@ def test_what_cannot_be_read_is_a_fact(tmp_path: Path) -> None:
     (root / "linked.md").symlink_to(root / "good.md")
     os.mkfifo(root / "pipe.md")
     (root / os.fsdecode(b"n\xff.md")).write_text("x")
-    source = detect_source(root, SourceKind.OBSIDIAN, vault=root / "vault")
+    source = detect_source(root, "obsidian", vault=root / "vault")
     found = read(source, vault=root / "vault", most_bytes=1_000_000, project_of=lambda _: None)
     assert list(by_key(found)) == ["good.md"]
     assert {path: why.partition(":")[0] for path, why in left(found).items()} == {
@@ -158,7 +157,7 @@ def test_what_cannot_be_read_is_a_fact(tmp_path: Path) -> None:
 )
 def test_markdown_at_any_depth_makes_a_folder_of_notes(tmp_path: Path, files: dict[str, str]) -> None:
     found = reading(laid(tmp_path / "Notes", files))
-    assert found.source.kind is SourceKind.OBSIDIAN
+    assert found.source.kind == "obsidian"
     assert all(item.path.lower().endswith(".md") for item in found.items)
 
 
@@ -210,12 +209,12 @@ def test_what_is_no_source(tmp_path: Path) -> None:
         (tmp_path / "program", None, InvalidInput),
         (tmp_path / "other.txt", None, InvalidInput),
         (tmp_path / "half.jsonl", None, InvalidInput),
-        (tmp_path / "other.txt", SourceKind.OBSIDIAN, InvalidInput),
-        (tmp_path / "plain", SourceKind.JSONL, InvalidInput),
+        (tmp_path / "other.txt", "obsidian", InvalidInput),
+        (tmp_path / "plain", "jsonl", InvalidInput),
         (tmp_path / "round", None, StorageFailed),
         (tmp_path / "pipe", None, Refused),
-        (vault / "notes", SourceKind.OBSIDIAN, Refused),
-        (vault, SourceKind.OBSIDIAN, Refused),
+        (vault / "notes", "obsidian", Refused),
+        (vault, "obsidian", Refused),
     ):
         with pytest.raises(error):
             detect_source(place, kind, vault=vault)
@@ -225,4 +224,4 @@ def test_what_is_no_source(tmp_path: Path) -> None:
 def test_no_permission(tmp_path: Path) -> None:
     root = laid(tmp_path / "Notes", {"a.md": "x", "b.md": "y"})
     (root / "a.md").chmod(0)
-    assert left(reading(root, SourceKind.OBSIDIAN)) == {"a.md": "not readable: permission denied"}
+    assert left(reading(root, "obsidian")) == {"a.md": "not readable: permission denied"}

@@ -9,10 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_memory.text.markdown.frontmatter import parse
-from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, imported_id, seal_note, source_mark
+from mcp_memory.transfer.item import ImportItem, ImportSource, imported_id, seal_note, source_mark
 from mcp_memory.vault.note_import import ImportSeal, mark_in
 
-SOURCE = ImportSource(SourceKind.OBSIDIAN, "Notes", Path("/home/ada/Notes"), project="shop")
+SOURCE = ImportSource("obsidian", "Notes", Path("/home/ada/Notes"), project="shop")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 

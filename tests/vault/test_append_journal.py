@@ -23,7 +23,7 @@ PATH = NotePath("memory/2026-11-21.md")
 
 
 def added(
-    text: str, before: str | None = None, *, at: float = 1_000.0, fate: AppendOutcome = AppendOutcome.LANDED
+    text: str, before: str | None = None, *, at: float = 1_000.0, fate: AppendOutcome = "landed"
 ) -> JournaledAppend:
     return JournaledAppend(
         PATH, entry_hash(text), Etag(before) if before else None, at, f"content of {text}", fate=fate
@@ -42,15 +42,15 @@ def log_of(*entries: str, head: str = ""):
 class TestTheJournal:
     def test_it_is_private_and_survives(self, tmp_path: Path) -> None:
         text = entry("12:00", "Deployed ünicode")
-        first = added(text, "e1", fate=AppendOutcome.ANNOUNCED)
+        first = added(text, "e1", fate="announced")
         journal = AppendJournal(tmp_path)
         journal.announce(first, text)
-        journal.mark(first, AppendOutcome.LANDED)
-        journal.announce(added(B, "e2", at=90_000.0, fate=AppendOutcome.ANNOUNCED), B)
+        journal.mark(first, "landed")
+        journal.announce(added(B, "e2", at=90_000.0, fate="announced"), B)
         assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
         again = AppendJournal(tmp_path)
         assert again.entries_of(PATH)[0] == added(text, "e1")
-        assert [each.fate for each in again.entries_of(PATH)] == [AppendOutcome.LANDED, AppendOutcome.CUT_SHORT]
+        assert [each.fate for each in again.entries_of(PATH)] == ["landed", "cut short"]
         assert again.texts(PATH)[first.entry] == text
 
     @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ class TestTheJournal:
         texts = [entry("12:00", f"Canary {n}") for n in range(3)]
         for n, text in enumerate(texts):
             journal.announce(added(text, at=86_400.0 * n), text)
-            journal.mark(added(text, at=86_400.0 * n, fate=AppendOutcome.ANNOUNCED), AppendOutcome.LANDED)
+            journal.mark(added(text, at=86_400.0 * n, fate="announced"), "landed")
         assert journal.erase(PATH, entry_hash(texts[1])) == 1
         kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
         assert (b"Canary 0" in kept, b"Canary 1" in kept) == (True, False)
@@ -144,10 +144,10 @@ class TestWhatIsLost:
     @pytest.mark.parametrize(
         ("fate", "why"),
         [
-            (AppendOutcome.ANNOUNCED, None),
-            (AppendOutcome.DISMISSED, None),
-            (AppendOutcome.CUT_SHORT, "unanswered"),
-            (AppendOutcome.OVERWRITTEN, "overwritten"),
+            ("announced", None),
+            ("dismissed", None),
+            ("cut short", "unanswered"),
+            ("overwritten", "overwritten"),
         ],
     )
     def test_by_its_fate(self, fate: AppendOutcome, why: str | None) -> None:
@@ -155,8 +155,8 @@ class TestWhatIsLost:
         assert [lost.why for lost in found] == ([why] if why else [])
 
     def test_what_was_said_again_after_a_crash_is_not_missed(self) -> None:
-        cut, again = added(A, fate=AppendOutcome.CUT_SHORT), added(entry("12:07", "We deployed the server"))
-        again = JournaledAppend(PATH, again.entry, None, 2.0, cut.content, fate=AppendOutcome.LANDED)
+        cut, again = added(A, fate="cut short"), added(entry("12:07", "We deployed the server"))
+        again = JournaledAppend(PATH, again.entry, None, 2.0, cut.content, fate="landed")
         texts = {cut.entry: A, again.entry: entry("12:07", "We deployed the server")}
         assert find_lost([cut, again], texts, log_of(texts[again.entry])) == []
 

@@ -17,7 +17,6 @@ from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.transfer.item import (
     ImportItem,
     ImportSource,
-    SourceKind,
     digest_of,
     imported_id,
     seal_note,
@@ -28,7 +27,7 @@ from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, records
 
 pytestmark = pytest.mark.anyio
-NOTES = ImportSource(SourceKind.OBSIDIAN, "Notes", Path("/home/ada/Notes"))
+NOTES = ImportSource("obsidian", "Notes", Path("/home/ada/Notes"))
 FOLDER = "imported/obsidian-notes"
 
 
@@ -93,7 +92,7 @@ async def test_a_note_that_was_moved_is_found_there(world: World) -> None:
 
 
 async def test_two_sources_of_one_name(world: World) -> None:
-    other = ImportSource(SourceKind.OBSIDIAN, "Notes", Path("/mnt/Notes"))
+    other = ImportSource("obsidian", "Notes", Path("/mnt/Notes"))
     async with world.engine() as engine:
         await take(engine, {"a.md": "Kyoto", "same.md": "The very same"})
         taken = await take(engine, {"a.md": "Another a", "same.md": "The very same"}, other)

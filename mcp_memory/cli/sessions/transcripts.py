@@ -180,7 +180,7 @@ def capture_files(cli: CommandContext, files: list[str], *, dry_run: bool) -> li
     return done
 
 
-def read_transcript(target: str, settings: Settings, project_of: Callable[[str], str | None]) -> CapturedMessages:
+def read_transcript(target: str, settings: Settings, project_of: Callable[[str, str], str | None]) -> CapturedMessages:
     """Read a transcript of a client, by its file or its session, or a file in the plain form. `project_of` returns the
     project of a folder. Raises NotFound, InvalidInput, Refused and StorageFailed."""
     zone = datetime.now().astimezone().tzinfo

@@ -11,7 +11,6 @@ from mcp_memory.cli.console import Facts, Remark, fit
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.settings.settings import Settings
-from mcp_memory.text.language.facts import FactKind
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.config import TopicsConfig
 
@@ -179,7 +178,7 @@ def _dropped_lines(page: Facts) -> Iterator[str]:
     facts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for one in page["dropped"]:
         kind, _, key = one["fact"].partition(": ")
-        facts[", ".join(one["in"]), one["said"]].append(_DENIED if kind == FactKind.NEGATION else key)
+        facts[", ".join(one["in"]), one["said"]].append(_DENIED if kind == "negation" else key)
     for (path, said), some in sorted(facts.items()):
         yield fit("", said or path, indent="  ")
         yield f"      {', '.join(dict.fromkeys(some))}  in {path}"

@@ -21,8 +21,7 @@ def draw_tree(tree: Facts) -> list[str]:
 def _topic(topic: Facts) -> Branch:
     below = [_topic(child) for child in topic["topics"]]
     notes = [(_note(note), ()) for note in topic["leaves"]]
-    span = " to ".join(dict.fromkeys(day for day in (topic["earliest"], topic["latest"]) if day))
-    facts = [counted(topic["notes"], "note"), span, *_state(topic)]
+    facts = [counted(topic["notes"], "note"), topic["days"], *_state(topic)]
     name = topic["path"].rpartition("/")[2]
     title = "" if topic["title"] == name else f"  {topic['title']}"
     return f"{name}{title}  ({', '.join(fact for fact in facts if fact)})", [*below, *notes]

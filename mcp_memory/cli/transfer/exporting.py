@@ -13,21 +13,16 @@ from typing import BinaryIO
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag, no_vault, open_session
-from mcp_memory.cli.console import Facts, Remark
-from mcp_memory.daemon.engine_client import EngineSession
-from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
-from mcp_memory.models import NotePath, NoteState, Status
+from mcp_memory.cli.console import Facts, Remark, table
+from mcp_memory.errors import AlreadyExists, InvalidInput, Refused
 from mcp_memory.runtime.private_files import naming_the_cause, sync_folder
 from mcp_memory.settings.settings import Settings
 from mcp_memory.storage import open_storage
-from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.text.pluralize import counted
 from mcp_memory.transfer.formats import jsonl
 from mcp_memory.transfer.formats.folder import SourceFolder
-from mcp_memory.transfer.formats.jsonl import ExportedFile
 from mcp_memory.transfer.item import SkippedItem
 from mcp_memory.vault.marker import MARKER, README, home_of
-from mcp_memory.vault.succession.retirement import remove_entry
 
 
 @click.command()
@@ -88,88 +83,67 @@ def _write(settings: Settings, out: BinaryIO, left_out: list[SkippedItem], *, fo
     left_out += [item for item in SourceFolder(root, most_bytes=0).tree().left_out if item.path != readme]
     storage = open_storage(root, name=settings.vault.storage, read_only=True)
     with open_session(settings) as session:
-        for facts in _catalog(session):
-            if not forgotten and facts["shelf"] == NoteState.DELETED:
-                continue
-            path = NotePath(facts["path"])
-            try:
-                file = ExportedFile(path, storage.read(path, limit_bytes=jsonl.MOST_FILE_BYTES).data)
-            except McpMemoryError as error:
-                left_out.append(SkippedItem(path, error.message))
-                continue
-            if not forgotten:
-                if parse(decode(file.data).text or "").meta.get("status") == Status.DELETED:
-                    continue  # forgotten since the catalog was read
-                file = _without(file, facts["forgotten"])
+        notes = jsonl.exported(
+            lambda after: session.ask("export", {"after": after}), storage, left_out, forgotten=forgotten
+        )
+        for number, (file, facts) in enumerate(notes, 1):  # noqa: B007 -- the last number is the count
             out.write(jsonl.line(file, facts))
-            number += 1
     return number
 
 
-def _catalog(session: EngineSession) -> list[Facts]:
-    """Return the facts about each note, ordered by path."""
-    notes: list[Facts] = []
-    page = session.ask("export", {})
-    while True:
-        notes += page["notes"]
-        if not page["next"]:
-            return notes
-        page = session.ask("export", {"after": page["next"]})
-
-
-def _without(file: ExportedFile, entries: list[str]) -> ExportedFile:
-    """Return a log without the entries that were forgotten."""
-    data = file.data
-    for entry in entries:
-        try:
-            data = remove_entry(NotePath(file.path), data, entry)
-        except NotFound:
-            continue  # it is gone already
-    return ExportedFile(file.path, data)
-
-
 @click.command()
-@click.argument("topic")
-@click.option(
-    "--to",
-    "target",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    required=True,
-    help="An empty folder, or one shared to before.",
-)
-@flag("--dry-run", help="List what would be done, without doing it.")
+@click.argument("topic", required=False)
+@click.option("--to", "target", type=click.Path(path_type=Path), metavar="FOLDER", help="A folder of its own.")
+@click.option("--with", "session", metavar="SESSION", help="Instead, let this session see the topic.")
+@flag("--revoke", help="With --with: stop that.")
+@flag("--dry-run", help="With --to: list what would be done, without doing it.")
 @command_options
-def share(cli: CommandContext, topic: str, target: Path, dry_run: bool) -> None:
-    """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
+def share(
+    cli: CommandContext, topic: str | None, target: Path | None, session: str | None, *, revoke: bool, dry_run: bool
+) -> None:
+    """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people; or share
+    it with a session, if sessions are kept apart (recall.sessions_apart). Without TOPIC, list what sessions share.
 
-    Links that lead out of the topic become plain text. Private, forgotten, expired and archived notes are skipped, and
-    so is anything that looks like a secret (see vault.secrets). Run the same command again to update the folder;
-    changes made there stay. The vault never changes.
+    In a copy, links that lead out of the topic become plain text. Private, forgotten, expired and archived notes are
+    skipped, and so is anything that looks like a secret (see vault.secrets). Run the same command again to update the
+    folder; changes made there stay. No note changes.
 
     \b
     mcp-memory share 01-japan-trip --to ~/shared/japan-trip
     [vault.sources]                       in another vault's configuration
     trip = "~/shared/japan-trip"
-    """
-    from mcp_memory.compaction.share.folder import SharedFolders, ShareFolder
+    mcp-memory share 01-japan-trip --with chat-7
+    mcp-memory share 01-japan-trip --with chat-7 --revoke
+    mcp-memory share"""
+    if topic and target and not session:
+        _copy(cli, topic, target, dry_run=dry_run)
+        return
+    if target or bool(topic) != bool(session):
+        raise InvalidInput("name a topic, and one of --to and --with", hint="mcp-memory share --help")
+    answer = cli.ask("grants", topic=topic, session=session, revoke=revoke)
+    rows = table([(grant["session"], grant["topic"]) for grant in answer["grants"]], 1)
+    off = [] if answer["apart"] else [Remark("sessions share all notes: set recall.sessions_apart to keep them apart")]
+    cli.show(answer, [*(rows or ["no topic is shared with a session"]), *off])
+
+
+def _copy(cli: CommandContext, topic: str, target: Path, *, dry_run: bool) -> None:
+    from mcp_memory.compaction.share.folder import ShareFolder, shared_folders
     from mcp_memory.compaction.share.share_bundle import ShareBundle
 
     folder = ShareFolder(target, cli.settings.vault_path)
-    bundle = ShareBundle.from_json(cli.ask("share", target=topic))
+    bundle = ShareBundle(**cli.ask("share", target=topic))
+    actions = folder.planned(bundle)  # raises for a folder that can't be filled, before it is remembered
     if not dry_run:
-        folder.planned(bundle)  # raises for a folder that can't be filled, before it is remembered
-        SharedFolders(cli.settings.state.root).add(folder.folder)
-    actions = folder.planned(bundle) if dry_run else folder.fill(bundle)
-    warnings = [f"{file.path}: {file.why}" for file in bundle.left_out if file.is_warning]
+        shared_folders(cli.settings.state.root).add(folder.folder)
+        actions = folder.fill(bundle)
     report = {
         "topic": bundle.topic,
         "to": str(folder.folder),
         "dry_run": dry_run,
-        "files": {path: action.value for path, action in actions.items()},
+        "files": actions,
         "links_cut": bundle.cut,
-        "left_out": [{"path": file.path, "why": file.why} for file in bundle.left_out],
-        "warnings": [*bundle.warnings, *warnings],
+        "left_out": [{"path": path, "why": why} for path, why in bundle.left_out.items()],
+        "warnings": bundle.warnings,
     }
     cli.show(report, _lines(report))
 

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from secrets import token_hex
+from typing import get_args
 
 import click
 
@@ -24,7 +25,6 @@ from mcp_memory.transfer.item import ImportSource, SkippedItem, SourceKind
 from mcp_memory.vault.journals.change_journal import IMPORT
 from mcp_memory.vault.note_file import ALWAYS_LOAD
 
-KINDS = [kind.value for kind in SourceKind]
 SHOWN_ROWS, SHOWN_NAMES = 40, 5
 """The most rows and names of a long list that are printed; --json prints all."""
 
@@ -33,11 +33,11 @@ _UNDO = "mcp-memory undo "
 
 @click.command("import")
 @click.argument("source", type=click.Path(path_type=Path))
-@click.option("--from", "kind", type=click.Choice(KINDS), help="The source's format; default: detected.")
+@click.option("--from", "kind", type=click.Choice(get_args(SourceKind)), help="The source's format; default: detected.")
 @click.option("-p", "--project", help="The project for notes that don't name one; default: none.")
 @flag("--dry-run", help="List what would be stored where, without importing it.")
 @command_options
-def import_(cli: CommandContext, source: Path, kind: str | None, project: str | None, dry_run: bool) -> None:
+def import_(cli: CommandContext, source: Path, kind: SourceKind | None, project: str | None, dry_run: bool) -> None:
     """Import the notes of another program, or an export of a vault.
 
     Notes go to imported/ and keep their folders, so that links between them still work. Text, dates, tags and titles
@@ -59,8 +59,8 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
     mcp-memory import ~/projects/shop/docs --project shop
     mcp-memory --vault ~/restored import memory.jsonl"""
     vault_path = cli.settings.vault_path
-    found = detect_source(source, SourceKind(kind) if kind else None, vault=vault_path, project=project)
-    report = (_restore_export if found.kind is SourceKind.JSONL else import_notes)(cli, found, dry_run)
+    found = detect_source(source, kind, vault=vault_path, project=project)
+    report = (_restore_export if found.kind == "jsonl" else import_notes)(cli, found, dry_run)
     cli.show(report, _lines(report))
 
 
@@ -124,7 +124,7 @@ def _report(
 ) -> Facts:
     is_done = not dry_run and any(row.deed in {"new", "updated", "beside"} for row in rows)
     return {
-        "kind": source.kind.value,
+        "kind": source.kind,
         "source": str(source.root),
         "dry_run": dry_run,
         "run": run if is_done else None,

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import NotePath, NoteState, PrivateMarks, etag_of
+from mcp_memory.models import Etag, NotePath, NoteState, PrivateMarks, etag_of
 from mcp_memory.text.markdown.links import Link, find_links, relative_link, resolve
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import MAP, PAGE
@@ -96,84 +95,22 @@ def _stem(target: str) -> str:
 
 
 @dataclass(frozen=True)
-class SharedFile:
-    """A file with its `path` in the share."""
-
-    path: str
-    text: str
-
-
-@dataclass(frozen=True)
-class UnsharedNote:
-    """`is_warning`: you should know, because it is not your own decision."""
-
-    path: str
-    why: str
-    is_warning: bool = False
-
-
-@dataclass(frozen=True)
 class ShareBundle:
-    """The files of a shared topic. `vault` is the vault's id. `page` is the id of the topic's page, which it keeps when
-    it moves. `cut`: how many links became plain text. `warnings`: lines about what is shared and perhaps should not
-    be."""
+    """The files of a shared topic: path in the share → text. `vault` is the vault's id. `page` is the id of the topic's
+    page, which it keeps when it moves. `left_out`: path in the vault → why. `cut`: how many links became plain text.
+    `warnings`: lines about what is shared and perhaps should not be, and about what isn't, unless you decided that."""
 
     vault: str
     topic: str
     page: str | None
-    title: str
-    files: Sequence[SharedFile]
-    left_out: Sequence[UnsharedNote]
+    files: Mapping[str, str]
+    left_out: Mapping[str, str]
     cut: int
     warnings: Sequence[str] = ()
 
-    @staticmethod
-    def from_json(value: Mapping[str, Any]) -> ShareBundle:
-        """The inverse of `dataclasses.asdict`."""
-        lists: dict[str, Any] = {
-            "files": [SharedFile(**file) for file in value["files"]],
-            "left_out": [UnsharedNote(**note) for note in value["left_out"]],
-        }
-        return ShareBundle(**{**value, **lists})
-
-
-def build_bundle(vault: Vault, vault_id: str, topic: Topic, private: PrivateMarks) -> ShareBundle:
-    """Collect notes that are active and not private, and pages made only from such notes. For a worker thread. Raises
-    StorageFailed."""
-    files, left = _files(vault, topic, private)
-    warnings = [f"{path} seems to hold a secret ({found})" for path, file in files.items()
-                if vault.secrets_allowed and (found := find_secret(file.text))]  # fmt: skip
-    inside = f"{topic.folder}/"  # a note elsewhere keeps its path below the managed folder
-    places = SharedPaths({p: p.removeprefix(inside) if p.startswith(inside) else vault.layout.below_home(p) or p
-                          for p in files})  # fmt: skip
-    shared: list[SharedFile] = []
-    cut = 0
-    for path, file in sorted(files.items()):
-        text, count = rewrite_links(file.text, file.body_start, path, places)
-        cut += count
-        shared.append(SharedFile(places.shared[path], text))
-    page = topic.page.id if topic.page else None
-    return ShareBundle(vault_id, topic.folder, page, topic.title, shared, left, cut, warnings)
-
-
-def _files(vault: Vault, topic: Topic, private: PrivateMarks) -> tuple[dict[NotePath, NoteFile], list[UnsharedNote]]:
-    files: dict[NotePath, NoteFile] = {}
-    left: list[UnsharedNote] = []
-    pages = [below.page_path for below in topic.walk() if below.page]  # the deepest first: they are sources of others
-    counted = {note.path for below in topic.walk() for note in below.leaves} | {*pages}
-    inside = {path for path in vault.list().files if path.startswith(f"{topic.folder}/")}
-    notes = sorted(inside | (counted - {*pages}))
-    shared: set[str] = set()
-    for path in [*(path for path in notes if path not in pages and path.rpartition("/")[2] not in {PAGE, MAP}), *pages]:
-        read = _read(vault, path, private, counted=path in counted)
-        if path in pages and isinstance(read, NoteFile) and not shared.issuperset(sources_of(read.text)):
-            read = UnsharedNote(path, "it is about notes that aren't shared: mcp-memory topics compact renews it", True)
-        if isinstance(read, UnsharedNote):
-            left.append(read)
-        else:
-            files[path] = read
-            shared.add(read.record.id)
-    return files, left
+    @property
+    def etags(self) -> dict[str, Etag]:
+        return {path: etag_of(text.encode()) for path, text in self.files.items()}
 
 
 _WHY = {
@@ -185,19 +122,58 @@ _WHY = {
 }
 
 
-def _read(vault: Vault, path: NotePath, private: PrivateMarks, *, counted: bool) -> NoteFile | UnsharedNote:
+def build_bundle(vault: Vault, topic: Topic, private: PrivateMarks) -> ShareBundle:
+    """Collect notes that are active and not private, and pages made only from such notes. For a worker thread. Raises
+    StorageFailed."""
+    files, left_out = _files(vault, topic, private)
+    warnings = [f"{path} seems to hold a secret ({found})" for path, file in files.items()
+                if vault.secrets_allowed and (found := find_secret(file.text))]  # fmt: skip
+    warnings += [f"{path}: {why}" for path, why in left_out.items() if why not in {*_WHY.values(), "expired"}]
+    inside = f"{topic.folder}/"  # a note elsewhere keeps its path below the managed folder
+    places = SharedPaths({p: p.removeprefix(inside) if p.startswith(inside) else vault.layout.below_home(p) or p
+                          for p in files})  # fmt: skip
+    shared, cut = dict[str, str](), 0
+    for path, file in sorted(files.items()):
+        shared[places.shared[path]], count = rewrite_links(file.text, file.body_start, path, places)
+        cut += count
+    page = topic.page.id if topic.page else None
+    return ShareBundle(vault.marker.id, topic.folder, page, shared, left_out, cut, warnings)
+
+
+def _files(vault: Vault, topic: Topic, private: PrivateMarks) -> tuple[dict[NotePath, NoteFile], dict[str, str]]:
+    """Return the files to share, and why the others aren't shared."""
+    files: dict[NotePath, NoteFile] = {}
+    left_out, shared = dict[str, str](), set[str]()
+    pages = [below.page_path for below in topic.walk() if below.page]  # the deepest first: they are sources of others
+    counted = {*(note.path for note in topic.all_notes), *pages}
+    inside = {path for path in vault.list().files if path.startswith(f"{topic.folder}/")}
+    notes = (path for path in sorted({*inside, *counted} - {*pages}) if path.rpartition("/")[2] not in {PAGE, MAP})
+    for path in [*notes, *pages]:
+        read = _read(vault, path, private, counted=path in counted)
+        if path in pages and isinstance(read, NoteFile) and not shared.issuperset(sources_of(read.text)):
+            read = "it is about notes that aren't shared: mcp-memory topics compact renews it"
+        if isinstance(read, str):
+            left_out[path] = read
+        else:
+            files[path] = read
+            shared.add(read.record.id)
+    return files, left_out
+
+
+def _read(vault: Vault, path: NotePath, private: PrivateMarks, *, counted: bool) -> NoteFile | str:
+    """Return the file, or why it isn't shared."""
     try:
         file = vault.read(path)
     except McpMemoryError as error:
-        return UnsharedNote(path, error.message, True)
+        return error.message
     if why := _WHY.get(file.record.state):
-        return UnsharedNote(path, why)
+        return why
     if private.cover(file.record):
-        return UnsharedNote(path, "private", True)
+        return "private"
     if not counted:
-        return UnsharedNote(path, "expired")
+        return "expired"
     if etag_of(file.text.encode("utf-8", "surrogatepass")) != file.record.etag:
-        return UnsharedNote(path, file.record.problem or "it is not plain UTF-8", True)
+        return file.record.problem or "it is not plain UTF-8"
     if not vault.secrets_allowed and (found := find_secret(file.text)):
-        return UnsharedNote(path, f"it seems to hold a secret ({found})", True)
+        return f"it seems to hold a secret ({found})"
     return file

@@ -6,7 +6,7 @@ Forgetting hides a note and can be undone. Erasing can't be undone, so only the 
 import os
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 import anyio
@@ -24,7 +24,6 @@ from mcp_memory.topics.page import MAP, PAGE, TOPICS, is_topic_name, related_sec
 from mcp_memory.vault.marks.set_aside import original_of
 from mcp_memory.vault.withheld_pages import sources_of
 
-MOST_PAGES = 1_000_000
 DISPLACED_S = 3.0
 """A file that a write displaced is deleted after one second."""
 
@@ -39,8 +38,8 @@ class Erasure:
 
     path: NotePath
     entry: str | None
-    erased: Sequence[str] = field(default_factory=list[str])
-    beyond: Sequence[str] = field(default_factory=list[str])
+    erased: Sequence[str] = ()
+    beyond: Sequence[str] = ()
 
 
 class Eraser:
@@ -68,15 +67,15 @@ class Eraser:
         planned = await self.plan(path, entry)
         note = await in_thread(self._look_at, path, entry, what="looking at the note")
         for copies in self._copies:
-            for candidate in await in_thread(lambda copies=copies: copies.waiting(note), what="looking for candidates"):
+            for candidate in await in_thread(copies.waiting, note, what="looking for candidates"):
                 await self.erase(candidate, None)
         erased = await in_thread(self._erase, note, what="erasing")
-        await in_thread(lambda: self._index.put_conflicts(dict.fromkeys(erased), ()), what="cleaning the index")
+        await in_thread(self._index.put_conflicts, dict.fromkeys(erased), (), what="cleaning the index")
         for file in erased:
-            if await in_thread(lambda file=file: self._vault.is_gone(file), deadline_s=30, what="looking at the file"):
+            if await in_thread(self._vault.is_gone, file, deadline_s=30, what="looking at the file"):
                 await self._writer.remove_deleted(file)
             else:
-                read = await in_thread(lambda file=file: self._vault.read(file), deadline_s=30, what="reading")
+                read = await in_thread(self._vault.read, file, deadline_s=30, what="reading")
                 await self._writer.index_note(read)
         is_clean = await in_thread(self._index.purge, what="cleaning the index")
         left = [self._describe_temporary(path) for path in await self._hidden_left()]
@@ -159,7 +158,7 @@ class Eraser:
     def _pages_relating_to(self, pages: Sequence[NotePath]) -> list[NotePath]:
         """The pages of ours that list any of these pages as related."""
         topics = self._vault.layout.in_home(TOPICS)
-        others = self._index.notes(Filters(states=PAGES, path_prefix=topics), limit=MOST_PAGES)
+        others = self._index.pages(topics)
         found: list[NotePath] = []
         for path in sorted({record.path for record in others if self._vault.filing.is_as_written(record)} - {*pages}):
             file = self._vault.find(path)
@@ -170,7 +169,7 @@ class Eraser:
 
     def _pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
         """The pages and the map of the topics above, and all pages made from the note or from such a page."""
-        found = self._index.notes(Filters(states=PAGES | {NoteState.ARCHIVED}), limit=MOST_PAGES)
+        found = self._index.notes(Filters(states=PAGES | {NoteState.ARCHIVED}), limit=1_000_000)
         pages = [page for page in found if not page.path.startswith("@")]
         sources = {
             page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._vault.find(page.path))

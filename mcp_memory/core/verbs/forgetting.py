@@ -8,6 +8,7 @@ import anyio
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ForgetRequest, RestoreRequest
+from mcp_memory.core.verbs.recalling import check_visible
 from mcp_memory.core.verbs.storing import link_of, put_off
 from mcp_memory.errors import McpMemoryError, NotFound, Refused
 from mcp_memory.models import (
@@ -38,6 +39,7 @@ async def forget(core: Core, request: ForgetRequest) -> NoteRecord:
     if request.restore:
         return await restore(core, RestoreRequest(request.target))
     core.indexing.watcher.touch()
+    await check_visible(core, None, [request.target])
 
     async def change(places: Sequence[Place]) -> NoteRecord:
         return await forget_note(
@@ -56,6 +58,7 @@ async def restore(core: Core, request: RestoreRequest) -> NoteRecord:
     """Bring a note or entry back. A forgotten note comes back as it was. Otherwise, a note in `_archive/` returns to
     its old place, and a mark as archived is removed. Raises NotFound, Refused, Busy, StorageFailed."""
     core.indexing.watcher.touch()
+    await check_visible(core, None, [request.target])
 
     async def change(places: Sequence[Place]) -> NoteRecord:
         path, entry = places[0]
@@ -124,7 +127,7 @@ async def forget_note(
                 await writer.remove_deleted(path)
             for copy in _identical_files(core, file):
                 with suppress(NotFound):  # it was filed elsewhere, and is this very note
-                    await writer.index_note(await in_thread(lambda copy=copy: vault.read(copy), what="reading"))
+                    await writer.index_note(await in_thread(vault.read, copy, what="reading"))
     except (McpMemoryError, TimeoutError) as error:
         for written in (file.record.path, *_identical_files(core, file)):
             put_off(core, written, error)

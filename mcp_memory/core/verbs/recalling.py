@@ -20,6 +20,7 @@ from mcp_memory.search.thresholds import UNSURE
 from mcp_memory.text.escape_invisible import in_line
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 from mcp_memory.vault.config import TRANSCRIPTS
+from mcp_memory.vault.succession.entry_marks import entry_note
 
 MOST_NOTES = 100
 """The most notes of one recall by ids."""
@@ -122,11 +123,11 @@ async def _start(core: Core, filters: Filters, plan: RecallPlan) -> RecalledText
 
 
 async def _notes(core: Core, request: RecallRequest, plan: RecallPlan) -> RecalledText:
-    await check_visible(core, request.project, plan.targets)
-    pages = await in_thread(_pages_of, core, request.path or "", what="looking for a session")
+    targets = await in_thread(_pages_of, core, request.path or "", what="looking for a session") or plan.targets
+    await check_visible(core, request.project, targets)
+    filters = core.filters(project=request.project)
     return await core.search.lookup.reach(
-        pages or plan.targets,
-        lambda wanted: core.recall.answerer.notes(wanted, request.lines, plan.budget_tokens, request.project),
+        targets, lambda wanted: core.recall.answerer.notes(wanted, request.lines, plan.budget_tokens, filters)
     )
 
 
@@ -141,13 +142,17 @@ def _pages_of(core: Core, path: str) -> list[NotePath]:
 
 
 async def check_visible(core: Core, project: str | None, targets: Sequence[str]) -> None:
-    """Raise NotFound for a note that a conversation with others doesn't see."""
-    if not is_channel(project):
+    """Raise NotFound for a note that a conversation with others, or a session that is kept apart, doesn't see."""
+    wanted = core.filters(project=project if is_channel(project) else None)
+    if wanted.project is None and wanted.own is None:
         return
+
+    def look(path: NotePath, entry: str | None) -> bool:
+        file = core.vault.read(path)
+        return wanted.sees(((entry and entry_note(file, entry)) or file).record)
+
     for target in targets:
-        path, _ = await core.search.lookup.find(target)
-        note = await in_thread(core.index.note, path, deadline_s=10, what="looking for the note")
-        if note is None or note.project != project:
+        if not await in_thread(look, *await core.search.lookup.find(target), what="looking for the note"):
             raise NotFound("no such note in this conversation", hint="memory_search finds this conversation's notes")
 
 

@@ -21,7 +21,7 @@ async def recover(core: Core, wanted: Sequence[str], *, dismiss: bool = False, l
         return lost
     act = core.vault.shared.dismiss if dismiss else core.vault.shared.put_back
     for entry in lost:
-        stored = await in_thread(lambda entry=entry: act(entry), deadline_s=30, what="writing the log")
+        stored = await in_thread(act, entry, deadline_s=30, what="writing the log")
         if stored:
             await core.indexing.writer.index_note(stored.file)
     core.search.model.wake()

@@ -11,7 +11,7 @@ from mcp_memory.search.filters import RETIRED, checked_limit, checked_query
 from mcp_memory.usage.unanswered import UNANSWERED_BELOW
 from mcp_memory.vault.withheld_pages import withheld_among
 
-_NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt"})
+_NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt", "session"})
 
 
 async def search(core: Core, request: SearchRequest) -> SearchResult:

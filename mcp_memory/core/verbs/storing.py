@@ -16,7 +16,6 @@ from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, InvalidInput, 
 from mcp_memory.models import (
     Contradicted,
     Etag,
-    Filters,
     NoteId,
     NotePath,
     Outcome,
@@ -33,7 +32,7 @@ from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.draft import MAX_TITLE, Draft, WriteResult, creation, due_day, expiry, one_line
-from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.change_journal import acting, current_caller
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import FOR_ALL, NoteFile, is_memory
 from mcp_memory.vault.project_state import PROJECTS
@@ -111,14 +110,16 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
         raise InvalidInput("`etag` needs `path`, and no `supersedes`", hint="pass the path of the note to change")
     if is_channel(request.project) and (request.path or request.kind == LOG):
         raise Refused("a shared conversation can't store a log entry or choose a path", hint="leave out path and kind")
-    draft = await _draft(core, request)
+    draft, own = await _draft(core, request), core.projects.of_session(current_caller().session, request.project)
+    if own and not request.path:
+        draft = replace(draft, project=own)
     if not request.supersedes:
         return await append_note(core, draft)
     await check_visible(core, request.project, [request.supersedes])
 
     async def replace_note(places: Sequence[Place]) -> Receipt:
         path, entry = places[0]
-        if entry or request.project:
+        if entry or (request.project and not own):
             return await append_note(core, draft, places[0])
         old = await in_thread(core.index.note, path, deadline_s=10, what="looking up the note")
         return await append_note(core, replace(draft, project=old.project) if old else draft, places[0])
@@ -171,7 +172,7 @@ async def append_note(core: Core, draft: Draft, supersedes: Place | None = None)
     contrary: list[Contradicted] = []
 
     async def find_near() -> None:
-        filters = Filters(now=core.clock(), project=draft.project, private=private)
+        filters = replace(core.filters(project=draft.project), private=private)
         near.extend(await core.search.near_notes.similar(draft.content, filters))
 
     async def find_contrary() -> None:

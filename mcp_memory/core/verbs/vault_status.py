@@ -9,7 +9,7 @@ from typing import Any
 from mcp_memory.core.core import Core
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Watermark
-from mcp_memory.models import Filters, NoteRecord, Problem
+from mcp_memory.models import NoteRecord, Problem
 from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.vault.shared.lost_entries import SERIOUS
 
@@ -19,8 +19,8 @@ nothing could be stored."""
 
 
 def list_active(core: Core) -> list[NoteRecord]:
-    """List all active notes, by path."""
-    notes = core.index.notes(Filters(now=core.clock()), limit=100_000)
+    """List all active notes that the caller may see, by path."""
+    notes = core.index.notes(core.filters(), limit=100_000)
     return sorted(notes, key=lambda note: note.path)
 
 

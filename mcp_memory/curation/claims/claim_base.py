@@ -4,9 +4,8 @@ Nothing is stored, so a forgotten, private or muted note disappears from the cla
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import combinations, islice
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from mcp_memory.curation.claims.outdated import replaced_value, without_value
 from mcp_memory.curation.claims.statements import statements, without_doubts
 from mcp_memory.curation.claims.subjects import Name, find_mentions, find_names
 from mcp_memory.index.base import Index
-from mcp_memory.models import PAGES, Conflict, Filters, NoteId, NotePath, NoteRecord, Passage
+from mcp_memory.models import Clock, Conflict, Filters, NoteId, NotePath, NoteRecord, Passage
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
@@ -39,7 +38,7 @@ class ClaimBase:
 
     index: Index
     wanted: Filters
-    clock: Callable[[], datetime]
+    clock: Clock
     _known: tuple[object, Sequence[Claim], Sequence[Subject]] = field(default=(None, (), ()), init=False)
 
     def claims(self, filters: Filters) -> list[Claim]:
@@ -199,9 +198,6 @@ def _bare(text: str) -> str:
     return text.replace("`", "")
 
 
-MOST_PAGES = 5000
-
-
 @dataclass(frozen=True)
 class ClaimProblem:
     """A problem. `kind` is an open `conflict`, or an `orphan`, which is a page that may contain forgotten text. `path`
@@ -225,9 +221,8 @@ def list_problems(vault: Vault, index: Index, base: ClaimBase) -> list[ClaimProb
             why = f"{one.conflict.why}; a newer note says: {one.replaced_by.text}"
             remedy, notes = f"mcp-memory review --keep {shortened(newer) or newer}", (one.latest.note.id, newer)
             found.append(ClaimProblem("conflict", one.text, one.latest.note.path, why, remedy, notes))
-    for page in index.notes(Filters(states=PAGES), limit=MOST_PAGES):
-        is_theirs = page.path.startswith(f"{vault.layout.in_home(ENTITIES)}/")
-        if is_theirs and quotes_forgotten(vault.read(page.path).text, vault, index):
+    for page in index.pages(vault.layout.in_home(ENTITIES)):
+        if quotes_forgotten(vault.read(page.path).text, vault, index):
             remedy = "mcp-memory topics organize"
             if not vault.filing.is_as_written(page):
                 remedy = f"delete it, then {remedy} makes it anew"

@@ -32,7 +32,6 @@ from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
 from mcp_memory.usage.note_use import NoteUse
-from mcp_memory.vault.journals.change_journal import ChangeKind
 from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.succession.entry_marks import private_entries
 
@@ -151,7 +150,7 @@ class DreamSources:
     def _forgotten(self) -> Iterator[Said]:
         """Yield the lines of forgotten notes, with the day on which they were forgotten."""
         for change in self._vault.changes.changes():
-            if change.kind is ChangeKind.FORGOTTEN and not change.entry:
+            if change.kind == "forgotten" and not change.entry:
                 with suppress(McpMemoryError):  # the file is gone
                     file = self._vault.read(change.path)
                     if file.record.state is NoteState.DELETED:

@@ -171,7 +171,7 @@ def _copies(facts: VaultFacts) -> Iterator[Finding]:
     present = set(facts.paths)
     for path in facts.paths:
         original = None if path.startswith("@") else original_of(path)
-        is_likely = original is None and facts.set_aside.get(path) is Oddity.COPY
+        is_likely = original is None and facts.set_aside.get(path) == "copy"
         if is_likely:
             original = next((name for name in likely_originals_of(path) if name in present), None)
         if original is None or f"/{ARCHIVE}/" in f"/{path}":
@@ -188,10 +188,10 @@ def _copies(facts: VaultFacts) -> Iterator[Finding]:
 
 def _set_aside(facts: VaultFacts) -> Iterator[Finding]:
     own = {path: oddity for path, oddity in facts.set_aside.items() if not path.startswith("@")}
-    for path in (path for path, oddity in own.items() if oddity is Oddity.MERGE):
+    for path in (path for path, oddity in own.items() if oddity == "merge"):
         what = f"{path} has unresolved merge conflicts; it isn't searched unasked"
         yield Finding("warning", what, f"choose between the versions: mcp-memory edit {shlex.quote(path)}")
-    if templates := [path for path, oddity in own.items() if oddity is Oddity.TEMPLATE]:
+    if templates := [path for path, oddity in own.items() if oddity == "template"]:
         what = f"{counted(len(templates), 'template')} not searched unasked: {first_of(templates, _LISTED)}"
         remedy = "nothing to do; if one is a note, fill its {{gaps}} in, or move it out of the folder for templates"
         yield Finding("info", what, remedy)

@@ -17,7 +17,7 @@ from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.health import Finding
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.vault.marks.set_aside import SET_ASIDE, Oddity
+from mcp_memory.vault.marks.set_aside import SET_ASIDE
 
 EXAMINATION_S = 60.0
 _RETIRED = Filters(states=frozenset({NoteState.ARCHIVED, NoteState.REPLACED}))
@@ -86,7 +86,7 @@ def _facts(core: Core) -> VaultFacts:
         projects=problem,
         near_projects=near,
         circles=[note.path for note in notes if any(map(is_standing, note.superseded_by))],
-        set_aside={} if fault else {note.path: Oddity(note.meta[SET_ASIDE]) for note in _odd(core)},
+        set_aside={} if fault else {note.path: note.meta[SET_ASIDE] for note in _odd(core)},
         hidden_circles=[] if fault else _hidden_circles(notes, core.index.notes(_RETIRED, MOST_NOTES)),
     )
 

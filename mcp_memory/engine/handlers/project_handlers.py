@@ -9,7 +9,7 @@ from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import ProjectsRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import InvalidInput
-from mcp_memory.models import Filters, is_channel
+from mcp_memory.models import Filters, is_closed
 from mcp_memory.projects.project_book import Project
 from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
@@ -42,7 +42,7 @@ def list_projects(core: Core) -> Payload:
     repositories."""
     counts = Counter(note.project for note in core.index.notes(Filters(), MOST_NOTES) if note.project)
     known = core.projects.book()
-    loose = [Project(name) for name in sorted(counts) if name not in known.names and not is_channel(name)]
+    loose = [Project(name) for name in sorted(counts) if name not in known.names and not is_closed(name)]
     listed: list[dict[str, Any]] = [
         {**asdict(one), "notes": sum(counts[name] for name in one.names)} for one in (*known.projects, *loose)
     ]

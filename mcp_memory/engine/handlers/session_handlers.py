@@ -116,8 +116,9 @@ async def capture(core: Core, request: CaptureRequest) -> Payload:
 
 
 async def titles(core: Core, request: TitlesRequest) -> Payload:
-    found = await core.recall.briefer.titles(request.ids)
-    return {"notes": {note_id: {"path": note.path, "title": note.title} for note_id, note in found.items()}}
+    found, wanted = await core.recall.briefer.titles(request.ids), core.filters()
+    titles = ((name, {"path": note.path, "title": note.title}) for name, note in found.items() if wanted.sees(note))
+    return {"notes": dict(titles)}
 
 
 async def mute(core: Core, request: MuteRequest) -> Payload:

@@ -23,7 +23,7 @@ from mcp_memory.text.dates import format_when, parse_argument
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.note_links import DERIVED_FROM
 from mcp_memory.usage.note_use import NoteUse, heat
-from mcp_memory.vault.journals.change_journal import DECISION, DREAM, ChangeKind, NoteChange
+from mcp_memory.vault.journals.change_journal import DECISION, DREAM, NoteChange
 from mcp_memory.vault.note_file import derive_title, entries_of, read_note
 
 
@@ -146,20 +146,20 @@ class ChangeHistory:
             found = [one for one in self.changes if one.run in runs]
         else:
             found = self.select(wanted) if wanted.target is None else self.find(wanted.target)
-        stored = {one.target for one in found if one.kind is ChangeKind.STORED}
+        stored = {one.target for one in found if one.kind == "stored"}
         made, ids = self._made_of(stored), {one.id for one in found} | {one.run for one in found}
-        by_us = [one for one in self.changes if one.kind is ChangeKind.STORED and one.client in {DREAM, "decay"}]
+        by_us = [one for one in self.changes if one.kind == "stored" and one.client in {DREAM, "decay"}]
         ids |= {one.id for one in by_us if one.target in made}
         undone = [
             one
             for one in self.changes
-            if (one.id in ids or (one.kind is ChangeKind.SUPERSEDED and one.other in stored))
+            if (one.id in ids or (one.kind == "superseded" and one.other in stored))
             and not self.is_undone(one)
             and one.undoes not in ids - {None}
             and (wanted.only is None or one.id in wanted.only)
         ]
         # last, because a run that wrote nothing but pages has no change in the journal
-        return [*undone, *(NoteChange(0.0, ChangeKind.EDITED, NotePath(run), NoteId(run), run=run) for run in runs)]
+        return [*undone, *(NoteChange(0.0, "edited", NotePath(run), NoteId(run), run=run) for run in runs)]
 
     def _made_of(self, targets: Collection[str]) -> Sequence[str]:
         """Return these notes and entries, the notes that were made of them, and the lines that dreams made of notes for
@@ -189,10 +189,10 @@ class ChangeHistory:
             vault = self._core.vault
             if was := vault.changes.find(change.note, change.after):
                 title = read_note(change.path, was, change.after, "", vault.layout, vault.kinds).record.title
-        path = note.path if note and not change.entry and change.kind is not ChangeKind.MOVED else change.path
+        path = note.path if note and not change.entry and change.kind != "moved" else change.path
         at = format_when(datetime.fromtimestamp(change.at, self._core.vault.layout.tz))
         facts = {**asdict(change), "at": at, "path": path, "title": title, "undone": self.is_undone(change)}
-        if change.kind is ChangeKind.REMOVED and not facts["undone"] and self._looked_for < MOST_LOOKED_FOR:
+        if change.kind == "removed" and not facts["undone"] and self._looked_for < MOST_LOOKED_FOR:
             self._looked_for += 1
             facts["is_kept"] = find_earlier(self._core, change) is not None
         return {"id": change.id, "target": change.target, **facts}

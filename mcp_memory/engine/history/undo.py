@@ -1,10 +1,9 @@
 """Takes changes back: one change, the last change of a note, all of a session, a client or a time, or a whole run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
@@ -18,42 +17,33 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.journals.change_journal import DECISION, DISK, DREAM, IMPORT, ChangeKind, NoteChange, acting
+from mcp_memory.vault.journals.change_journal import DECISION, DISK, DREAM, IMPORT, NoteChange, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile, is_memory
 
+UndoAction = Literal["forget", "restore", "archive", "reinstate", "put back", "bring back", "undo run"]
+"""The ways in which a change is undone. `reinstate` the note that another note had superseded, `put back` the earlier
+text, `bring back` a file that was moved or removed, `undo run` with everything that the run changed."""
 
-class UndoAction(StrEnum):
-    """The ways in which a change is undone."""
-
-    FORGET = "forget"
-    RESTORE = "restore"
-    ARCHIVE = "archive"
-    REINSTATE = "reinstate"  # the note that another note had superseded
-    PUT_BACK = "put back"  # the earlier text
-    BRING_BACK = "bring back"  # a file that was moved or removed
-    UNDO_RUN = "undo run"  # with everything that the run changed
-
-
-_INVERSE = {
-    ChangeKind.STORED: UndoAction.FORGET,
-    ChangeKind.IMPORTED: UndoAction.FORGET,
-    ChangeKind.FORGOTTEN: UndoAction.RESTORE,
-    ChangeKind.ARCHIVED: UndoAction.RESTORE,
-    ChangeKind.RESTORED: UndoAction.FORGET,
-    ChangeKind.SUPERSEDED: UndoAction.REINSTATE,
-    ChangeKind.EDITED: UndoAction.PUT_BACK,
-    ChangeKind.MUTED: UndoAction.PUT_BACK,
-    ChangeKind.MOVED: UndoAction.BRING_BACK,
-    ChangeKind.REMOVED: UndoAction.BRING_BACK,
+_INVERSE: Mapping[str, UndoAction] = {
+    "stored": "forget",
+    "imported": "forget",
+    "forgotten": "restore",
+    "archived": "restore",
+    "restored": "forget",
+    "superseded": "reinstate",
+    "edited": "put back",
+    "muted": "put back",
+    "moved": "bring back",
+    "removed": "bring back",
 }
 
-_AGAIN = {"archived": UndoAction.ARCHIVE, "superseded": UndoAction.PUT_BACK, "deleted": UndoAction.FORGET}
+_AGAIN: Mapping[str, UndoAction] = {"archived": "archive", "superseded": "put back", "deleted": "forget"}
 """Maps the status that a restored note had to the action that undoes the restore."""
-_RESTORING = {ChangeKind.RESTORED, ChangeKind.ARCHIVED, ChangeKind.SUPERSEDED}
+_RESTORING = {"restored", "archived", "superseded"}
 """A note that was archived or superseded before it was forgotten is so again after a restore."""
 
-_NEED_TEXT = {ChangeKind.EDITED, ChangeKind.REMOVED}
+_NEED_TEXT = {"edited", "removed"}
 """A change by hand can be undone only if the earlier text was kept somewhere."""
 
 _CHANGED = "it was changed since: undo that first, or change it with mcp-memory edit"
@@ -93,11 +83,11 @@ class UndoPlan:
                 yield self._step(change, yours)
             elif change.run not in seen:
                 seen.add(change.run)
-                yield UndoStep(change, UndoAction.UNDO_RUN)
+                yield UndoStep(change, "undo run")
 
     def _notes_of_yours(self) -> set[NoteId]:
         """Return the notes that you have edited and that these changes don't take back."""
-        edits = [one for one in self._history.changes if one.kind is ChangeKind.EDITED and one.client in {DISK, PERSON}]
+        edits = [one for one in self._history.changes if one.kind == "edited" and one.client in {DISK, PERSON}]
         own = [one for one in edits if not (one.run or one.undoes or self._history.is_undone(one))]
         return {one.note for one in own if one not in self._changes}
 
@@ -106,21 +96,21 @@ class UndoPlan:
             return UndoStep(change, None, _MANY)
         if change.client == DISK and change.kind in _NEED_TEXT and find_earlier(self._core, change) is None:
             return UndoStep(change, None, _BY_HAND.format(change.kind))
-        if change.kind in {ChangeKind.MOVED, ChangeKind.EDITED} and self._is_filing(change):
+        if change.kind in {"moved", "edited"} and self._is_filing(change):
             return UndoStep(change, None, _FILED)
-        if change.kind is ChangeKind.EDITED and change.entry and is_log_path(change.path):
+        if change.kind == "edited" and change.entry and is_log_path(change.path):
             return self._step_of_entry(change, change.entry)
         action = _INVERSE[change.kind]
         if change.kind in _RESTORING:
             action = _AGAIN.get(change.other or "", action)
-        if _INVERSE[change.kind] is UndoAction.FORGET and not change.entry and change.note in yours:
+        if _INVERSE[change.kind] == "forget" and not change.entry and change.note in yours:
             why = f"you edited it since; to forget it all the same: mcp-memory forget {change.note}"
             return UndoStep(change, None, why)
-        if action is not UndoAction.BRING_BACK:
+        if action != "bring back":
             note = self._history.note(change)
             now = self._etags.get(change.note, note and note.etag)
             self._etags[change.note] = change.before
-            if _INVERSE[change.kind] is UndoAction.PUT_BACK and now not in {change.after, change.before}:
+            if _INVERSE[change.kind] == "put back" and now not in {change.after, change.before}:
                 return UndoStep(change, None, _CHANGED)
         return UndoStep(change, action)
 
@@ -128,7 +118,7 @@ class UndoPlan:
         if not (self._core.vault.read(change.path).has_entry(entry) or entry in self._returning):
             return UndoStep(change, None, _CHANGED)
         self._returning.add(change.other or "")
-        return UndoStep(change, UndoAction.PUT_BACK)
+        return UndoStep(change, "put back")
 
     def _is_filing(self, change: NoteChange) -> bool:
         """Return whether a run that files notes, or the undo of one, made the change."""
@@ -158,13 +148,13 @@ async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
 
 async def _undo(core: Core, change: NoteChange, action: UndoAction) -> dict[str, Any]:
     """Undo a change, and return the report of a run. Raises the errors of the vault and of `JournaledRuns.undo`."""
-    if action is UndoAction.UNDO_RUN and change.run:
+    if action == "undo run" and change.run:
         report = await core.runs.undo(change.run)
         why = f"{counted(len(report.left), 'file')} had to stay: {'; '.join(report.left)}" if report.left else ""
         return {"why": why, "report": asdict(report)}
     by = Caller(PERSON, is_person=True, undoes=change.id)
     with acting(by):
-        if action is UndoAction.BRING_BACK:
+        if action == "bring back":
             await _bring_back(core, change)
         else:
             target = change.target if change.entry or not change.note.startswith("path:") else NotePath(change.path)
@@ -172,34 +162,34 @@ async def _undo(core: Core, change: NoteChange, action: UndoAction) -> dict[str,
             async def work(places: Sequence[Place]) -> None:
                 await _change_note(core, change, action, places[0][0], by)
 
-            await core.search.lookup.reach([target], work, deleted=action is UndoAction.RESTORE)
+            await core.search.lookup.reach([target], work, deleted=action == "restore")
     core.search.model.wake()
     return {}
 
 
 async def _change_note(core: Core, change: NoteChange, action: UndoAction, path: NotePath, by: Caller) -> None:
     entry = change.entry
-    if entry and is_memory(path) and action is UndoAction.PUT_BACK:  # an entry of MEMORY.md that was replaced
+    if entry and is_memory(path) and action == "put back":  # an entry of MEMORY.md that was replaced
         with suppress(NotFound):
             await forget_note(core, path, entry, restore=True, by=by)
             return
-    if action in {UndoAction.PUT_BACK, UndoAction.REINSTATE}:
+    if action in {"put back", "reinstate"}:
 
         def put_back() -> NoteFile:
             earlier = find_earlier(core, change)
-            if action is UndoAction.REINSTATE:
+            if action == "reinstate":
                 return core.vault.reinstate(path, change, earlier)
             return core.vault.editing.put_back(path, change, earlier)
 
         await index_written(core, await in_thread(put_back, deadline_s=30, what="writing it"))
     else:
-        restore, archive = action is UndoAction.RESTORE, action is UndoAction.ARCHIVE
+        restore, archive = action == "restore", action == "archive"
         now = await forget_note(core, path, entry, restore=restore, archive=archive, reason="undone", by=by)
         written = [(one.before, one.after) for one in core.vault.changes.since(0)]
         if is_memory(path) and (change.after, now.etag) in written:
             back = replace(change, entry=None, after=now.etag)
             with suppress(NotFound):  # with the heading that the entry began
-                await _change_note(core, back, UndoAction.PUT_BACK, path, by)
+                await _change_note(core, back, "put back", path, by)
 
 
 async def _bring_back(core: Core, change: NoteChange) -> None:

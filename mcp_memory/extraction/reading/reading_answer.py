@@ -224,12 +224,12 @@ class _Support:
         around = "\n".join([*(message.turn.text for message in evidence.messages), before])
         figures = self._figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
         is_about_it = is_about_it and figures <= spoken_numbers(around) | self._given
-        return is_about_it and self._has(text, f"{names}\n{around}", said, FactKind.NAME)
+        return is_about_it and self._has(text, f"{names}\n{around}", said, "name")
 
-    def _has(self, text: str, names: str, said: str, also: FactKind = FactKind.IDENTIFIER) -> bool:
+    def _has(self, text: str, names: str, said: str, also: FactKind = "identifier") -> bool:
         """Return whether texts have the identifiers, or also the names, and the numbers of a statement. In German, any
         noun looks like a name."""
-        kinds = {FactKind.IDENTIFIER} if language_of(words(text)) == "de" else {FactKind.IDENTIFIER, also}
+        kinds = {"identifier"} if language_of(words(text)) == "de" else {"identifier", also}
         found = [fact.key for fact in facts(_PER.sub(" ", text)) if fact.kind in kinds and not fact.key[0].isdigit()]
         said_names = plain(names)
         unsaid = [name for name in found if any(plain(part) not in said_names for part in name.split("/"))]

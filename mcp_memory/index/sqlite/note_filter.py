@@ -24,6 +24,8 @@ from mcp_memory.models import (
     IMPORTED,
     IMPORTED_ID,
     INCUBATOR,
+    PAGES,
+    SESSION,
     Filters,
     PrivateMarks,
     is_channel,
@@ -56,11 +58,7 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         add(f"kind IN ({_marks(filters.kinds)})", *sorted(map(bindable, filters.kinds)))
     for tag in sorted(map(tag_name, filters.tags or ())):
         add(f"number IN (SELECT number FROM {tables.tags} WHERE tag = ?)", bindable(tag))
-    if filters.project is not None:
-        others = "" if is_channel(filters.project) else " OR project IS NULL"
-        add(f"(project IN ({_marks(filters.names)}){others})", *_projects(filters))
-    elif filters.private is not None:
-        add("(project IS NULL OR substr(project, 1, ?) <> ?)", len(CHANNEL), CHANNEL)
+    add(*_of_project(filters))
     if filters.session is not None:
         add("session = ?", bindable(filters.session))
     for name in ("always_load",) * filters.always_load + ("due",) * filters.due:
@@ -78,6 +76,24 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         muted = f"SELECT 1 FROM json_each(record, '$.meta.muted') WHERE value IN ({_marks(projects)})"
         add(f"(instr(record, ?) = 0 OR NOT EXISTS ({muted}))", '"muted":', *projects)
     return " AND ".join(clauses), values
+
+
+def _of_project(filters: Filters) -> tuple[str, ...]:
+    """Return the clause for `Filters.admits_project`, and its values."""
+    clause, *values = "1", *()
+    if filters.project is not None:
+        others = "" if is_channel(filters.project) else " OR project IS NULL"
+        clause, values = f"(project IN ({_marks(filters.names)}){others})", _projects(filters)
+    elif filters.private is not None:
+        clause, values = f"(project IS NULL OR substr(project, 1, {len(CHANNEL)}) <> ?)", [CHANNEL]
+    if filters.own is not None:
+        pages = f"substr(project, 1, {len(SESSION)}) = ? OR state IN ({_marks(PAGES)})"
+        clause = f"CASE WHEN {pages} THEN project = ? ELSE {clause} END"
+        values = [SESSION, *sorted(PAGES), bindable(filters.own), *values]
+    for place in sorted(filters.granted):
+        below, *bounds = _below(place)
+        clause, values = f"({clause} OR {below})", [*values, *bounds]
+    return clause, *values
 
 
 def _projects(filters: Filters) -> list[str]:

@@ -166,10 +166,14 @@ class ActionAdvisor:
                 yield (likeness, is_learned, *_nearness(passage, now)), Mention(False, 0, ""), passage
 
     def _found(self, terms: Iterable[str], wanted: Filters) -> list[Passage]:
-        """Return the passages with any of these words; without a project, only passages without one."""
+        """Return the passages with any of these words; without a project, only the session's and those without one."""
         rows = self.briefer.index.lexical(list(dict.fromkeys(terms))[:MOST_TERMS], CANDIDATES, wanted)
         found = self.briefer.index.get(row.chunk_id for row in rows).values()
-        return [one for one in found if admits(wanted, one) and (wanted.project or note_of(one).project is None)]
+        return [
+            one
+            for one in found
+            if admits(wanted, one) and (wanted.project or note_of(one).project in {None, wanted.own})
+        ]
 
     def _is_current(self, passage: Passage, wanted: Filters) -> bool:
         """Return whether the passage's file still has it, and nothing newer or waiting contradicts it."""

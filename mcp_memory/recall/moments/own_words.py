@@ -17,11 +17,11 @@ from mcp_memory.capture.session_reader import SessionTail
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.comparison.values import EXCEPT
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import Passage
+from mcp_memory.models import Clock, Passage
 from mcp_memory.recall.moments.persons_orders import is_curated
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.language.denials import ADVISES_AGAINST, DENIES, FORBIDS
-from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import quick_sentences
 from mcp_memory.text.language.terms import REPEATED, words
 from mcp_memory.text.language.word_lists import STOP_WORDS
@@ -122,7 +122,7 @@ class _Session:
 class OwnWords:
     """The words of running sessions. Thread-safe. A session is named `client/id`."""
 
-    def __init__(self, paths: TranscriptPaths, clock: Callable[[], datetime]) -> None:
+    def __init__(self, paths: TranscriptPaths, clock: Clock) -> None:
         self._paths, self._clock = paths, clock
         self._lock = threading.Lock()
         self._sessions: LruCache[str, _Session] = LruCache(MOST_SESSIONS)
@@ -223,7 +223,7 @@ def _exact(text: str) -> Iterator[str]:
     """Yield the words of figures, names and identifiers, which can't be said in other words."""
     yield from filter(_is_figure, words(text))
     for fact in facts(text):
-        if fact.kind in {FactKind.NAME, FactKind.IDENTIFIER}:
+        if fact.kind in {"name", "identifier"}:
             yield from _telling(fact.key)
 
 

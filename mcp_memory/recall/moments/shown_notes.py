@@ -23,7 +23,7 @@ from mcp_memory.recall.moments.persons_orders import is_curated
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.language.denials import ADVISES_AGAINST
-from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import quick_sentences
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.language.word_lists import function_words, language_of
@@ -206,9 +206,9 @@ def _values(text: str) -> Iterator[str]:
     names in German."""
     is_german = language_of(words(text)) == "de"
     for fact in facts(text):
-        is_number = fact.kind is FactKind.NUMBER and not _YEAR.fullmatch(fact.key)
-        is_name = fact.kind is FactKind.NAME and (fact.key.isupper() or not is_german)
-        if is_number or is_name or fact.kind is FactKind.IDENTIFIER:
+        is_number = fact.kind == "number" and not _YEAR.fullmatch(fact.key)
+        is_name = fact.kind == "name" and (fact.key.isupper() or not is_german)
+        if is_number or is_name or fact.kind == "identifier":
             yield fact.key
 
 

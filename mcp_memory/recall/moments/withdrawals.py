@@ -3,15 +3,14 @@ changed since. A small file in the state folder has ids, times and hashes of the
 since a power cut ends the sessions too."""
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from datetime import datetime
 from itertools import accumulate
 from typing import NamedTuple
 
 from mcp_memory.errors import StorageFailed
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NotePath, NoteState, Passage, PrivateMarks
+from mcp_memory.models import Clock, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.runtime.json_lines import JsonLines
@@ -19,14 +18,14 @@ from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.text_hash import text_hash
-from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange
+from mcp_memory.vault.journals.change_journal import ChangeJournal, NoteChange
 from mcp_memory.vault.succession.entry_marks import is_private
 
 MOST_SESSIONS, MOST_NOTES, MOST_LINES, SAYS_CHARS = 100, 100, 3, 160
 MOST_BYTES = 200_000
 """The most bytes of each of the two files: some 200 starts, each of ten notes."""
 
-_ENDED = {ChangeKind.FORGOTTEN, ChangeKind.ARCHIVED, ChangeKind.REMOVED, ChangeKind.SUPERSEDED, ChangeKind.EDITED}
+_ENDED = {"forgotten", "archived", "removed", "superseded", "edited"}
 
 
 class _Told(NamedTuple):
@@ -56,7 +55,7 @@ class Withdrawals:
 
     def __init__(
         self, index: Index, changes: ChangeJournal, private: PrivateMarks, lines: JsonLines,
-        clock: Callable[[], datetime],
+        clock: Clock,
     ) -> None:  # fmt: skip
         self._index, self._changes, self._private, self._lines, self._clock = index, changes, private, lines, clock
         self._lock = threading.Lock()
@@ -121,10 +120,10 @@ class Withdrawals:
         if change.client and _is_by(change, session):
             return ""
         short, kind = in_line(shortened(note) or change.path), change.kind
-        if kind is ChangeKind.SUPERSEDED and (newer := next(self._now(NoteId(change.other or "")), None)):
+        if kind == "superseded" and (newer := next(self._now(NoteId(change.other or "")), None)):
             old = next(self._now(note, in_any_state=True), None)
             return f"Withdrawn: {_name(old, short)} was superseded by {_name(newer)}."
-        if kind is ChangeKind.EDITED:
+        if kind == "edited":
             now = list(self._now(NoteId(change.target)))
             if any(told.is_in(one.chunk.text) for one in now):
                 return ""  # only text was added, or the head was changed
@@ -153,7 +152,7 @@ def _add(known: LruCache[str, dict[NoteId, _Told]], session: str, found: dict[No
 
 def _note_of(change: NoteChange) -> NoteId:
     """Return the note or entry under the id that was shown; an edit gives an entry another id."""
-    is_entry_edit = change.kind is ChangeKind.EDITED and change.entry
+    is_entry_edit = change.kind == "edited" and change.entry
     return NoteId(f"{change.path}#{change.other}" if is_entry_edit else change.target)
 
 

@@ -19,7 +19,7 @@ from mcp_memory.text.chunking.boundaries import best_cut
 from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.text.conversation.speaker_prefix import are_turns
 from mcp_memory.text.markdown import logs
-from mcp_memory.text.markdown.blocks import BlockKind, scan
+from mcp_memory.text.markdown.blocks import scan
 
 MAX_CHARS, MAX_LINES = 2_000_000, 50_000
 """The limits of a body, beyond which the rest is skipped: 300,000 words are more than most novels have."""
@@ -121,8 +121,8 @@ def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
     found = [_Section(0, body_start, len(text), 0, (), (), None)]
     path: list[tuple[int, str]] = []
     for block in blocks:
-        if block.kind is not BlockKind.HEADING:
-            if block.kind is not BlockKind.RULE:
+        if block.kind != "heading":
+            if block.kind != "rule":
                 found[-1].units.append((block.start, block.end))
             continue
         entry = entry_at.get(block.start, found[-1].entry)

@@ -27,7 +27,7 @@ from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.language.sentences import beginning, is_question, is_secondary, split_sentences
 from mcp_memory.text.language.subjects import GENERIC_WORDS
 from mcp_memory.text.language.terms import telling_words
-from mcp_memory.text.markdown.blocks import BlockKind, scan
+from mcp_memory.text.markdown.blocks import scan
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 CHUNK_TOKENS = 2048
@@ -182,7 +182,7 @@ def _fences(text: str) -> list[Span]:
     """Return the start and end of each fence in order, including fences in lists."""
     found: list[Span] = []
     for block in scan(text):
-        found += [(block.start, block.end)] if block.kind is BlockKind.FENCE else block.fences
+        found += [(block.start, block.end)] if block.kind == "fence" else block.fences
     return found
 
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
-from enum import Enum, auto
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mcp_memory.text.dates import MONTHS, NUMBERS
 from mcp_memory.text.dates.due import COUNT, WEEKDAYS, future_days, in_english
@@ -96,17 +95,10 @@ class Limit(NamedTuple):
         return ",".join([f"{before} (until {day})", *rest]) + ("" if rest else ".")
 
 
-class Form(Enum):
-    """The form of the words that name an end."""
-
-    UNTIL = auto()
-    """Always a duration: `until Friday`. If something recurs, each time may have such an end."""
-    FOR = auto()
-    """Always a single duration: `for the next ten days`."""
-    BY = auto()
-    """A duration or a deadline: `bis Freitag`."""
-    DURING = auto()
-    """A duration or the time of an event: `this week`."""
+Form = Literal["until", "for", "by", "during"]
+"""The form of the words that name an end. `until`: always a duration, `until Friday`; if something recurs, each time
+may have such an end. `for`: always a single duration, `for the next ten days`. `by`: a duration or a deadline, `bis
+Freitag`. `during`: a duration or the time of an event, `this week`."""
 
 
 class End(NamedTuple):
@@ -130,7 +122,7 @@ def find_limit(text: str, said: datetime) -> Limit | None:
     view = text.lower().replace("'", "’")
     if end is None or _has("past", view) or _has("depends", view) or _has("then", end.tail):
         return None
-    if end.form in {Form.UNTIL, Form.BY} and _has("recurs", view):
+    if end.form in {"until", "by"} and _has("recurs", view):
         return None
     is_order = _has("order", end.tail)
     opens = end.opens or (is_order and end.head.rstrip().endswith((",", ";", ":")))
@@ -138,14 +130,14 @@ def find_limit(text: str, said: datetime) -> Limit | None:
     clause = f"{end.head} {_CLAUSE_ENDS.split(end.tail.lstrip(' ,'))[0]}"
     is_plain = is_order or not (_has("term", clause) or _has("clause", end.head))
     has_norm = is_order or _has("norm", clause)
-    if end.form in {Form.BY, Form.DURING} and (not has_norm or not is_plain or _has("duty", view)):
+    if end.form in {"by", "during"} and (not has_norm or not is_plain or _has("duty", view)):
         return None
-    if end.form is Form.DURING and not is_order and (_has("changes", view) or _has("trouble", view)):
+    if end.form == "during" and not is_order and (_has("changes", view) or _has("trouble", view)):
         return None
     stated = f"{'' if opens else end.head} {end.tail}".strip(" ,")
     is_whole = len(stated.split()) >= _LEAST_WORDS and not _has("pronoun", stated) and not _has("report", view)
     commas = end.tail.count(",") if end.tail.lstrip().startswith(",") else 0
-    is_before = end.tail.lstrip().startswith("morning") and end.form is not Form.DURING
+    is_before = end.tail.lstrip().startswith("morning") and end.form != "during"
     return Limit(end.day - timedelta(days=is_before), is_plain, is_plain and is_whole and (opens or has_norm), commas)
 
 
@@ -193,7 +185,7 @@ def _dates(plain: str, said: datetime) -> Iterator[End]:
             lead = _LEAD.fullmatch(head)
             is_long = until["firm"] or (lead and lead["during"])  # `während der Messe (bis 5.12.)`
             if not _RANGE.search(head) and not plain.startswith("’s", match.end()):
-                yield End(day, Form.UNTIL if is_long else Form.BY, head, plain[match.end() :])
+                yield End(day, "until" if is_long else "by", head, plain[match.end() :])
 
 
 def _months(plain: str, said: datetime) -> Iterator[End]:
@@ -203,14 +195,14 @@ def _months(plain: str, said: datetime) -> Iterator[End]:
         if begin:
             month = MONTHS[match["month"]]
             day = _last_day("month", date(said.year + (month < said.month), month, 1))
-            form = (Form.UNTIL if until["firm"] else Form.BY) if until else Form.DURING
+            form = ("until" if until["firm"] else "by") if until else "during"
             yield End(day, form, plain[: begin.start()], plain[match.end() :])
 
 
 def _periods(plain: str, said: datetime) -> Iterator[End]:
     today = said.date()
     for match in _PERIOD.finditer(plain):
-        form = Form.FOR if match["firm"] or match["year"] else Form.DURING
+        form = "for" if match["firm"] or match["year"] else "during"
         day = date(today.year + 1, 1, 1) if match["year"] else _last_day(str(match.lastgroup), today)
         found = End(day, form, plain[: match.start()], plain[match.end() :])
         if (found.opens or _CLOSES.match(found.tail)) and not _BEGINS.search(found.head):
@@ -218,7 +210,7 @@ def _periods(plain: str, said: datetime) -> Iterator[End]:
     for match in _NEXT.finditer(plain):
         count = match["count"] or match["count2"]
         days = int(NUMBERS.get(count, count)) * _DAYS_OF[match["unit"]]
-        form = Form.FOR if match["firm"] else Form.DURING
+        form = "for" if match["firm"] else "during"
         yield End(today + timedelta(days), form, plain[: match.start()], plain[match.end() :])
 
 

@@ -7,7 +7,7 @@ English; other scripts only have numbers and identifiers.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Literal
 
 from mcp_memory.text.dates import MONTHS
 from mcp_memory.text.language.terms import fold, terms
@@ -17,15 +17,10 @@ MAX_FACTS = 5000
 """The limit per text. A table of numbers may contain more."""
 
 
-class FactKind(StrEnum):
-    NUMBER = "number"
-    DATE = "date"
-    NAME = "name"
-    IDENTIFIER = "identifier"
-    NEGATION = "negation"
+FactKind = Literal["number", "date", "name", "identifier", "negation"]
 
 
-EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
+EXACT = frozenset({"number", "date", "identifier"})
 """Kinds with a single spelling, unlike names."""
 
 
@@ -79,26 +74,26 @@ def facts(text: str) -> frozenset[Fact]:
 
 def _all(text: str) -> Iterator[Fact]:
     for match in _DATE.finditer(text):
-        yield Fact(FactKind.DATE, _date_key(match))
+        yield Fact("date", _date_key(match))
     rest = _DATE.sub(_HOLE, text)
     for match in _CODE.finditer(rest):
-        yield Fact(FactKind.IDENTIFIER, " ".join(match[1].split()))
+        yield Fact("identifier", " ".join(match[1].split()))
     rest = _CODE.sub(_HOLE, rest)
     for match in _IDENTIFIER.finditer(rest):
-        yield Fact(FactKind.IDENTIFIER, match[0])
+        yield Fact("identifier", match[0])
     rest = _IDENTIFIER.sub(_HOLE, rest)
     for match in _NUMBER.finditer(rest):
-        yield Fact(FactKind.NUMBER, match[0].replace(",", ""))
+        yield Fact("number", match[0].replace(",", ""))
     for match in _NAME.finditer(rest):
         for word in match[0].replace("’", "'").removesuffix("'s").split():
             if word.lower() not in STOP_WORDS:
-                yield Fact(FactKind.NAME, word)
+                yield Fact("name", word)
     for match in _NEGATION.finditer(rest):
         near = match.end() + _NEGATED_CHARS
         end = _CLAUSE_END.search(rest, match.end(), near)
         negated = terms(rest[match.end() : end.start() if end else near])[:_NEGATED_WORDS]
         if negated and not STOP_WORDS.issuperset(negated):
-            yield Fact(FactKind.NEGATION, " ".join(fold(word) for word in negated))
+            yield Fact("negation", " ".join(fold(word) for word in negated))
 
 
 def _date_key(match: re.Match[str]) -> str:

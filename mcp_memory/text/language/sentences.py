@@ -195,11 +195,11 @@ def statement_of(text: str) -> str:
 
 
 def _pieces(text: str, kind: BlockKind, start: int, end: int) -> Iterator[str]:
-    if kind in {BlockKind.PARAGRAPH, BlockKind.QUOTE}:
+    if kind in {"paragraph", "quote"}:
         yield from split_sentences(" ".join(_bare(line) for line in text[start:end].splitlines()))
-    elif kind is BlockKind.ITEM:
+    elif kind == "item":
         yield from _items(text[start:end])
-    elif kind is BlockKind.TABLE:
+    elif kind == "table":
         for row in text[start:end].splitlines():
             cells = [cell.strip() for cell in row.strip().strip("|").split("|")]
             if any(set(cell) - set("-: ") for cell in cells):

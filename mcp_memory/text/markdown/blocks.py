@@ -7,8 +7,7 @@ cases. A list item is a single block with all nested content. An underlined head
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from enum import Enum, auto
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 MAX_HEADING_CHARS = 300
 """The longest heading. A longer line is a paragraph even with a `#`, since each chunk repeats its headings."""
@@ -18,15 +17,7 @@ _MAX_NESTED_MARKERS = 8
 _HTML_ENDS = {"<!--": "-->"} | {f"<{tag}": f"</{tag}>" for tag in ("pre", "script", "style", "textarea")}
 
 
-class BlockKind(Enum):
-    HEADING = auto()
-    PARAGRAPH = auto()
-    ITEM = auto()
-    FENCE = auto()
-    TABLE = auto()
-    QUOTE = auto()
-    HTML = auto()
-    RULE = auto()
+BlockKind = Literal["heading", "paragraph", "item", "fence", "table", "quote", "html", "rule"]
 
 
 class Block(NamedTuple):
@@ -97,13 +88,13 @@ class _Scanner:
                 return self._fence(at, marks)
             if heading := split_heading(row.body):
                 level, title = heading
-                return Block(BlockKind.HEADING, row.start, row.end, level, title), at + 1
+                return Block("heading", row.start, row.end, level, title), at + 1
             if _is_rule(row.body):
-                return self._made(BlockKind.RULE, at, at + 1), at + 1
+                return self._made("rule", at, at + 1), at + 1
             if _marker_width(row.body):
                 return self._item(at)
             if (after := self._html(at)) is not None:
-                return self._made(BlockKind.HTML, at, after), after
+                return self._made("html", at, after), after
         return self._paragraph(at)
 
     def _made(self, kind: BlockKind, first: int, after: int) -> Block:
@@ -113,8 +104,8 @@ class _Scanner:
         rows = self._rows
         for index in range(at + 1, len(rows)):
             if rows[index].indent < 4 and _closes(rows[index].body, marks):
-                return self._made(BlockKind.FENCE, at, index + 1), index + 1
-        return Block(BlockKind.FENCE, rows[at].start, rows[-1].end, unclosed_fence=marks), len(rows)
+                return self._made("fence", at, index + 1), index + 1
+        return Block("fence", rows[at].start, rows[-1].end, unclosed_fence=marks), len(rows)
 
     def _html(self, at: int) -> int | None:
         """Return the row after a comment or raw element that begins at `at`. Return None without an end before the next
@@ -155,24 +146,24 @@ class _Scanner:
             index += 1
         if marks:
             fences.append((rows[opened].start, rows[last].end))
-        return Block(BlockKind.ITEM, rows[at].start, rows[last].end, fences=tuple(fences)), last + 1
+        return Block("item", rows[at].start, rows[last].end, fences=tuple(fences)), last + 1
 
     def _paragraph(self, at: int) -> tuple[Block, int]:
         """Parse a quote, a table or plain lines, up to a blank line or an interrupting block."""
         rows = self._rows
-        kind = BlockKind.PARAGRAPH
+        kind = "paragraph"
         if rows[at].body.startswith(">") and rows[at].indent < 4:
-            kind = BlockKind.QUOTE
+            kind = "quote"
         elif self._is_table(at):
-            kind = BlockKind.TABLE
-        index = at + 2 if kind is BlockKind.TABLE else at + 1
+            kind = "table"
+        index = at + 2 if kind == "table" else at + 1
         while index < len(rows) and rows[index].body:
             row = rows[index]
-            if kind is BlockKind.PARAGRAPH and index == at + 1 and rows[at].indent < 4:
+            if kind == "paragraph" and index == at + 1 and rows[at].indent < 4:
                 level = _underline_level(row)
                 if level and len(rows[at].body) <= MAX_HEADING_CHARS:
-                    return Block(BlockKind.HEADING, rows[at].start, row.end, level, rows[at].body), index + 1
-            if kind is BlockKind.QUOTE and row.body.startswith(">"):
+                    return Block("heading", rows[at].start, row.end, level, rows[at].body), index + 1
+            if kind == "quote" and row.body.startswith(">"):
                 index += 1
                 continue
             if self._interrupts(index):

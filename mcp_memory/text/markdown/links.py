@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from mcp_memory.text.markdown.blocks import BlockKind, scan
+from mcp_memory.text.markdown.blocks import scan
 
 _SPECIAL = re.compile(r"[\\`\[]|\]|<!--|%%")
 _COMMENTS = {"<!--": "-->", "%%": "%%"}
@@ -96,12 +96,12 @@ def relative_link(from_path: str, to_path: str) -> str:
 def prose(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges that may contain a link, a tag or a code span: blocks without their fences."""
     for block in scan(text, start):
-        if block.kind in {BlockKind.FENCE, BlockKind.RULE}:
+        if block.kind in {"fence", "rule"}:
             continue
         begin = block.start
-        if block.kind is BlockKind.HTML and not text.startswith("<!--", begin):  # such as `<pre>` or `<script>`
+        if block.kind == "html" and not text.startswith("<!--", begin):  # such as `<pre>` or `<script>`
             continue
-        if block.kind is BlockKind.PARAGRAPH and (indented := _INDENTED_CODE.match(text, begin, block.end)):
+        if block.kind == "paragraph" and (indented := _INDENTED_CODE.match(text, begin, block.end)):
             begin = indented.end()
         for fence_start, fence_end in block.fences:
             yield begin, fence_start

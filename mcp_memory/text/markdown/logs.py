@@ -15,7 +15,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.text.markdown.blocks import MAX_HEADING_CHARS, Block, BlockKind, scan, split_heading
+from mcp_memory.text.markdown.blocks import MAX_HEADING_CHARS, Block, scan, split_heading
 from mcp_memory.text.markdown.frontmatter import newline_of, parse
 from mcp_memory.text.text_hash import text_hash
 
@@ -226,7 +226,7 @@ def append_entry(text: str, entry: str) -> str:
 
 
 def _head_of(text: str, block: Block) -> tuple[str, str] | None:
-    return _parse_heading(text[block.start : block.end]) if block.kind is BlockKind.HEADING else None
+    return _parse_heading(text[block.start : block.end]) if block.kind == "heading" else None
 
 
 def _parse_heading(line: str) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.text.markdown.blocks import Block, BlockKind, scan
+from mcp_memory.text.markdown.blocks import Block, scan
 from mcp_memory.text.markdown.frontmatter import newline_of, parse
 from mcp_memory.text.text_hash import text_hash
 
@@ -41,11 +41,11 @@ def entries(text: str, body_start: int = 0) -> list[CuratedEntry]:
     found: list[CuratedEntry] = []
     section, line, counted_to = "", 1, 0
     for block in _with_their_code(text, scan(text, body_start)):
-        section = block.title if block.kind is BlockKind.HEADING else section
+        section = block.title if block.kind == "heading" else section
         for start, end in _entries_in(text, block):
             line += text.count("\n", counted_to, start)
             counted_to = start
-            mark = (_MARK.match(text, start, end) or _NO_MARK)[0] if block.kind is BlockKind.ITEM else ""
+            mark = (_MARK.match(text, start, end) or _NO_MARK)[0] if block.kind == "item" else ""
             title = " ".join(text[start + len(mark) : end].split())
             digest = text_hash(title, _HASH_DIGITS)
             last = line + text[start:end].rstrip().count("\n")
@@ -59,9 +59,9 @@ def render_entry(content: str, mark: str = "- ") -> str:
     body = content.replace("\r\n", "\n").strip()
     kinds = [block.kind for block in scan(body)]
     # Paragraphs around code form a single entry despite blank lines.
-    if len(found := entries(body)) > 1 and {*kinds} != {BlockKind.PARAGRAPH, BlockKind.FENCE}:
+    if len(found := entries(body)) > 1 and {*kinds} != {"paragraph", "fence"}:
         raise InvalidInput(f"this is {len(found)} entries", hint="add one at a time")
-    if not mark and kinds != [BlockKind.PARAGRAPH]:
+    if not mark and kinds != ["paragraph"]:
         mark = "- "
     first, _, rest = body[len(found[0].mark) if found and not found[0].start else 0 :].partition("\n")
     indent = " " * len(mark.expandtabs(4))
@@ -78,7 +78,7 @@ def add_entry(text: str, section: str, entry: str) -> str:
     if blocks and blocks[-1].unclosed_fence:
         raise InvalidInput("the file ends in a code fence that isn't closed", hint="ask the user to close it")
     wanted = section.casefold()
-    heads = [at for at, block in enumerate(blocks) if block.kind is BlockKind.HEADING]
+    heads = [at for at, block in enumerate(blocks) if block.kind == "heading"]
     head = next((at for at in heads if blocks[at].title.casefold() == wanted), None)
     if head is None:
         gap = "" if not text.strip("\ufeff\r\n") else newline if text.endswith("\n") else 2 * newline
@@ -86,7 +86,7 @@ def add_entry(text: str, section: str, entry: str) -> str:
     last = blocks[next((at for at in heads if at > head), len(blocks)) - 1]
     at = text.find("\n", last.end) + 1 or len(text)
     gap = "" if text[:at].endswith("\n") else newline
-    if last.kind is not BlockKind.ITEM:
+    if last.kind != "item":
         gap += newline
     elif (bullet := text[last.start : last.end].lstrip()[0]) in "*+" and entry.startswith("- "):
         same = bullet + entry[1:]  # another mark would begin a new list
@@ -105,7 +105,7 @@ def _with_their_code(text: str, blocks: Iterable[Block]) -> Iterator[Block]:
     before: Block | None = None
     for block in blocks:
         if before and _goes_on(text, before, block):
-            fences = (*before.fences, *([(block.start, block.end)] if block.kind is BlockKind.FENCE else block.fences))
+            fences = (*before.fences, *([(block.start, block.end)] if block.kind == "fence" else block.fences))
             before = before._replace(end=block.end, fences=fences)
             continue
         if before:
@@ -116,13 +116,13 @@ def _with_their_code(text: str, blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _goes_on(text: str, before: Block, block: Block) -> bool:
-    if before.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM}:
+    if before.kind not in {"paragraph", "item"}:
         return False
     is_right_below = text.count("\n", before.end, block.start) == 1
-    if block.kind is BlockKind.FENCE:
+    if block.kind == "fence":
         return not block.unclosed_fence and (is_right_below or text.endswith(":", before.start, before.end))
     has_code = bool(before.fences) and before.fences[-1][1] == before.end
-    return has_code and is_right_below and block.kind is BlockKind.PARAGRAPH
+    return has_code and is_right_below and block.kind == "paragraph"
 
 
 _NO_MARK = ("",)
@@ -130,10 +130,10 @@ _NO_MARK = ("",)
 
 def _entries_in(text: str, block: Block) -> Iterator[tuple[int, int]]:
     """Yield the start and end of a paragraph, or of an item and its nested items."""
-    if block.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM}:
+    if block.kind not in {"paragraph", "item"}:
         return
     starts, at = [block.start], text.find("\n", block.start, block.end) + 1
-    while at and block.kind is BlockKind.ITEM:
+    while at and block.kind == "item":
         if _MARK.match(text, at, block.end) and not any(start <= at < end for start, end in block.fences):
             starts.append(at)
         at = text.find("\n", at, block.end) + 1

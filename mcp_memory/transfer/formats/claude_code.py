@@ -6,7 +6,6 @@ The format of memory folders is not documented; version 2.1 writes a frontmatter
 
 import json
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -16,7 +15,7 @@ from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.parsed_values import value_at
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, list_files, project_in
 from mcp_memory.transfer.formats.markdown import first_of, item_of
-from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
+from mcp_memory.transfer.item import ImportItem, ImportSource, ProjectOf, SourceReading
 
 INSTRUCTIONS = frozenset({"CLAUDE.md", "CLAUDE.local.md"})
 
@@ -27,7 +26,7 @@ _TRANSCRIPT_BYTES = 256 * 1024
 _WORKING_FOLDER = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4096}")')
 
 
-def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str], str | None]) -> SourceReading:
+def read(source: ImportSource, folder: SourceFolder, project_of: ProjectOf) -> SourceReading:
     """Read `~/.claude`, its `projects`, one of these projects, a project's memory, or the instructions in a repository.
     Raises StorageFailed if the folder can't be opened."""
     above, tree = list_files(folder, [_above(folder.root)], _WANTED)
@@ -46,7 +45,7 @@ def is_memory(folder: Path) -> bool:
     return folder.name == "memory" and folder.parent.parent.name == "projects"
 
 
-def _project_of(project_of: Callable[[str], str | None], folder: Path) -> str | None:
+def _project_of(project_of: ProjectOf, folder: Path) -> str | None:
     """Return the name of the project of `~/.claude/projects/<folder>`. The transcripts there name the working folder,
     which can't be derived from the folder's own name."""
     for transcript in sorted(folder.glob("*.jsonl"))[:20]:

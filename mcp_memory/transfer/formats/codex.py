@@ -1,7 +1,6 @@
 """Reads Codex's `AGENTS.md`, and the memories that its own pipeline writes (as version 0.169 does)."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC
 from fnmatch import fnmatchcase
@@ -10,7 +9,7 @@ from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, list_files, project_in
 from mcp_memory.transfer.formats.markdown import item_of
-from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
+from mcp_memory.transfer.item import ImportItem, ImportSource, ProjectOf, SourceReading
 
 _KINDS = {
     ".codex/AGENTS.md": "workflow",
@@ -29,7 +28,7 @@ _FIELD = re.compile(r"^(updated_at|cwd): (.+)$", re.MULTILINE)
 _HEAD_CHARS = 2000
 
 
-def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str], str | None]) -> SourceReading:
+def read(source: ImportSource, folder: SourceFolder, project_of: ProjectOf) -> SourceReading:
     """Read Codex's notes. `project_of`: returns the project of a folder. Raises StorageFailed if the folder can't be
     opened."""
     above, tree = list_files(folder, _ABOVE, _KINDS)
@@ -43,7 +42,7 @@ def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str],
     return SourceReading(source, items, tree.left_out)
 
 
-def _session_facts(file: SourceFile, project_of: Callable[[str], str | None]) -> dict[str, Value]:
+def _session_facts(file: SourceFile, project_of: ProjectOf) -> dict[str, Value]:
     """Read the time and project of the session that a summary describes."""
     fields = dict(_FIELD.findall(file.text[:_HEAD_CHARS]))
     project = project_in(fields.get("cwd", ""), project_of)

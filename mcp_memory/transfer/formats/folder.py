@@ -19,7 +19,7 @@ from mcp_memory.storage.listing import read_stable
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note, split, unnameable
 from mcp_memory.text.escape_invisible import printable
 from mcp_memory.text.markdown.frontmatter import decode, split_head
-from mcp_memory.transfer.item import SkippedItem
+from mcp_memory.transfer.item import ProjectOf, SkippedItem
 
 
 def is_markdown(name: str) -> bool:
@@ -166,7 +166,7 @@ def list_files(folder: SourceFolder, roots: Iterable[str], wanted: Collection[st
     return above, tree
 
 
-def project_in(folder: str, project_of: Callable[[str], str | None]) -> str | None:
+def project_in(folder: str, project_of: ProjectOf) -> str | None:
     """Return the project of a folder that a source names. Outside of all repositories, the folder's own name is the
     project, except for your home folder."""
     is_home = Path(folder) == Path.home()

@@ -1,7 +1,7 @@
 """Reads Gemini CLI's `GEMINI.md` with the memories saved there (0.41), and its notes on projects (0.61)."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, list_files, project_in
 from mcp_memory.transfer.formats.markdown import item_of
-from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading, digest_of
+from mcp_memory.transfer.item import ImportItem, ImportSource, ProjectOf, SourceReading, digest_of
 
 INSTRUCTIONS = frozenset({"GEMINI.md"})
 
@@ -21,7 +21,7 @@ _SAVED = re.compile(r"^## Gemini Added Memories[ \t]*\n(.*?)(?=^#{1,2} |\Z)", re
 _BULLET = re.compile(r"^[-*] (.+(?:\n(?![-*] |#).*\S.*)*)", re.MULTILINE)
 
 
-def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str], str | None]) -> SourceReading:
+def read(source: ImportSource, folder: SourceFolder, project_of: ProjectOf) -> SourceReading:
     """Read `~/.gemini`, or the `GEMINI.md` of a repository; each saved memory becomes a note. `project_of`: returns the
     project of a folder. Raises StorageFailed if the folder can't be opened."""
     _, tree = list_files(folder, [""], [*INSTRUCTIONS, _PROJECT_NOTES])

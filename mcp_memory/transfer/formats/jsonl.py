@@ -3,16 +3,20 @@ as `base64` if they aren't UTF-8."""
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mcp_memory.errors import InvalidInput, McpMemoryError
-from mcp_memory.models import etag_of
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
+from mcp_memory.models import NotePath, NoteState, Status, etag_of
 from mcp_memory.runtime.private_files import naming_the_cause
+from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.path_rules import is_note, validate_existing
+from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.text.parsed_values import value_at
 from mcp_memory.transfer.item import SkippedItem
+from mcp_memory.vault.succession.retirement import remove_entry
 
 MOST_FILE_BYTES = 256 << 20
 """Larger notes are skipped in an export."""
@@ -35,6 +39,38 @@ def line(file: ExportedFile, facts: Mapping[str, Any]) -> bytes:
     except UnicodeDecodeError:
         note["base64"] = base64.b64encode(file.data).decode("ascii")
     return json.dumps(note).encode("ascii") + b"\n"
+
+
+def exported(
+    page_after: Callable[[str | None], Mapping[str, Any]],
+    storage: StorageBackend,
+    left_out: list[SkippedItem],
+    *,
+    forgotten: bool = False,
+) -> Iterator[tuple[ExportedFile, Mapping[str, Any]]]:
+    """Yield a vault's notes as they are on disk now, each with its facts; with `forgotten`, also forgotten notes and
+    entries. `page_after`: returns a page of the catalog. Files that can't be read are added to `left_out`."""
+    page = page_after(None)
+    catalog = [*page["notes"]]
+    while page["next"]:
+        page = page_after(page["next"])
+        catalog += page["notes"]
+    for facts in catalog:
+        path = NotePath(facts["path"])
+        if not forgotten and facts["shelf"] == NoteState.DELETED:
+            continue
+        try:
+            data = storage.read(path, limit_bytes=MOST_FILE_BYTES).data
+        except McpMemoryError as error:
+            left_out.append(SkippedItem(path, error.message))
+            continue
+        if not forgotten:
+            if parse(decode(data).text or "").meta.get("status") == Status.DELETED:
+                continue  # forgotten since the catalog was read
+            for entry in facts["forgotten"]:
+                with suppress(NotFound):  # it is gone already
+                    data = remove_entry(path, data, entry)
+        yield ExportedFile(path, data), facts
 
 
 def is_ours(lines: Sequence[bytes]) -> bool:

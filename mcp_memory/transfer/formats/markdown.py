@@ -5,7 +5,7 @@ and Obsidian's own files are skipped.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, time
 from typing import Any
 
@@ -15,7 +15,7 @@ from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.markdown.frontmatter import Value, parse
 from mcp_memory.text.markdown.tags import head_tags, text_tags
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
-from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading, digest_of
+from mcp_memory.transfer.item import ImportItem, ImportSource, ProjectOf, SourceReading, digest_of
 
 CREATED = ("created", "created_at", "date created", "date_created", "dateCreated", "creation date", "date")
 UPDATED = ("updated", "updated_at", "modified", "date modified", "date_modified", "dateModified", "last_updated")
@@ -24,7 +24,7 @@ UPDATED = ("updated", "updated_at", "modified", "date modified", "date_modified"
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 
 
-def read(source: ImportSource, folder: SourceFolder, _project_of: Callable[[str], str | None]) -> SourceReading:
+def read(source: ImportSource, folder: SourceFolder, _project_of: ProjectOf) -> SourceReading:
     """Read the notes of a folder. Raises StorageFailed if the folder can't be opened."""
     tree = folder.tree()
     items = [item_of(file, tags_in_text=True) for file in folder.files(tree)]

@@ -1,10 +1,8 @@
 """Reads OpenClaw's workspaces: `MEMORY.md`, the days in `memory/`, and every other note."""
 
-from collections.abc import Callable
-
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.formats.markdown import day_in, item_of
-from mcp_memory.transfer.item import ImportSource, SourceReading
+from mcp_memory.transfer.item import ImportSource, ProjectOf, SourceReading
 
 _KINDS = {
     "MEMORY.md": "fact",
@@ -17,7 +15,7 @@ _KINDS = {
 }
 
 
-def read(source: ImportSource, folder: SourceFolder, _project_of: Callable[[str], str | None]) -> SourceReading:
+def read(source: ImportSource, folder: SourceFolder, _project_of: ProjectOf) -> SourceReading:
     """Read a workspace. Raises StorageFailed if the folder can't be opened."""
     tree = folder.tree()
     items = [item_of(file, kind=_kind(file.path)) for file in folder.files(tree)]

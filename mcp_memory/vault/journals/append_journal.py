@@ -9,9 +9,8 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.runtime.json_lines import Facts, JsonLines
@@ -21,14 +20,10 @@ KEPT_DAYS = 30  # days with additions: a wrong clock must not remove anything ea
 MOST_BYTES = 64_000_000  # the bytes of the whole journal; beyond them the oldest day goes first
 
 
-class AppendOutcome(StrEnum):
-    """The outcome of an append, as far as we know."""
-
-    ANNOUNCED = "announced"  # about to be written
-    CUT_SHORT = "cut short"  # its process ended before it was written, so the append was not answered
-    LANDED = "landed"
-    OVERWRITTEN = "overwritten"  # the file was found as it had been before
-    DISMISSED = "dismissed"  # taken back by us, or removed on purpose
+AppendOutcome = Literal["announced", "cut short", "landed", "overwritten", "dismissed"]
+"""The outcome of an append, as far as we know. `cut short`: its process ended before it was written, so the append was
+not answered. `overwritten`: the file was found as it had been before. `dismissed`: taken back by us, or removed on
+purpose."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class JournaledAppend:
     project: str | None = None
     session: str | None = None
     section: str | None = None  # of `MEMORY.md`
-    fate: AppendOutcome = AppendOutcome.ANNOUNCED
+    fate: AppendOutcome = "announced"
 
 
 class AppendJournal:
@@ -132,13 +127,13 @@ class AppendJournal:
                 if line.pop("text", None) is not None:
                     values: dict[str, Any] = {"before": None, **line}
                     self._remember(JournaledAppend(path, entry, **values))
-                elif known := self._added.get(path, {}).get(entry):
-                    self._remember(replace(known, fate=AppendOutcome(line["fate"])))
-            except (ValueError, TypeError, KeyError):
+                elif (known := self._added.get(path, {}).get(entry)) and line["fate"] in get_args(AppendOutcome):
+                    self._remember(replace(known, fate=line["fate"]))
+            except (TypeError, KeyError):
                 continue  # a line of a later version; the other lines count
         for added in [line for known in self._added.values() for line in known.values()]:
-            if added.fate is AppendOutcome.ANNOUNCED:
-                self._remember(replace(added, fate=AppendOutcome.CUT_SHORT))
+            if added.fate == "announced":
+                self._remember(replace(added, fate="cut short"))
 
     def _remember(self, added: JournaledAppend) -> None:
         self._added.setdefault(added.path, {})[added.entry] = added

@@ -11,10 +11,9 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from time import monotonic
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from mcp_memory.models import Etag, NoteId, NotePath, Status, etag_of
 from mcp_memory.runtime.json_lines import JsonLines
@@ -41,19 +40,11 @@ DISK = "disk"
 """The client of a change that a sweep found: you in an editor, a sync client, git."""
 
 
-class ChangeKind(StrEnum):
-    """The kinds of changes, in the words of the list."""
-
-    STORED = "stored"
-    IMPORTED = "imported"
-    EDITED = "edited"
-    SUPERSEDED = "superseded"
-    ARCHIVED = "archived"
-    FORGOTTEN = "forgotten"
-    RESTORED = "restored"  # it counts again
-    MUTED = "muted"  # or no longer so
-    MOVED = "moved"
-    REMOVED = "removed"  # its file has gone
+ChangeKind = Literal[
+    "stored", "imported", "edited", "superseded", "archived", "forgotten", "restored", "muted", "moved", "removed"
+]
+"""The kinds of changes, in the words of the list. `restored`: the note counts again. `muted`: or no longer so.
+`removed`: its file has gone."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +81,9 @@ class NoteChange:
 
 
 _BY_STATUS = {
-    Status.DELETED.value: ChangeKind.FORGOTTEN,
-    Status.SUPERSEDED.value: ChangeKind.SUPERSEDED,
-    Status.ARCHIVED.value: ChangeKind.ARCHIVED,
+    Status.DELETED.value: "forgotten",
+    Status.SUPERSEDED.value: "superseded",
+    Status.ARCHIVED.value: "archived",
 }
 
 _CALLER: ContextVar[Caller] = ContextVar("caller", default=UNKNOWN)
@@ -116,7 +107,7 @@ def current_caller() -> Caller:
 
 def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
     """Describe the difference between two versions of a note: the `kind` of the change, its `entry` and `other`."""
-    for file, other, kind in ((after, before, ChangeKind.FORGOTTEN), (before, after, ChangeKind.RESTORED)):
+    for file, other, kind in ((after, before, "forgotten"), (before, after, "restored")):
         entries = {*file.forgotten_entries} - {*other.forgotten_entries}
         if len(entries) == 1:
             return {"kind": kind, "entry": entries.pop()}
@@ -125,20 +116,20 @@ def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
     if after.record.is_log:
         gone, new = _difference(after.record.path, before.text, after.text)
         if len(gone) == len(new) == 1:
-            return {"kind": ChangeKind.EDITED, "entry": new.pop(), "other": gone.pop()}
+            return {"kind": "edited", "entry": new.pop(), "other": gone.pop()}
     was, now = (frontmatter.parse(file.text).meta for file in (before, after))
     status, successors = now.get("status"), now.get("superseded_by")
     if status == Status.SUPERSEDED and was.get("superseded_by") != successors:
         latest = cast("list[object]", successors)[-1] if successors and isinstance(successors, list) else successors
-        return {"kind": ChangeKind.SUPERSEDED, "other": str(latest)}
+        return {"kind": "superseded", "other": str(latest)}
     old, new = (cast("list[object]", meta.get("superseded") or []) for meta in (was, now))
     if marked := [str(mark) for mark in new if mark not in old]:  # an entry of a log, with its replacement and the time
         entry, _, by = PLACE.sub("", marked[0]).partition(" ")
-        return {"kind": ChangeKind.SUPERSEDED, "entry": entry, "other": by.rpartition(" ")[0]}
+        return {"kind": "superseded", "entry": entry, "other": by.rpartition(" ")[0]}
     if was.get("status") == status:
-        return {"kind": ChangeKind.EDITED if was.get("muted") == now.get("muted") else ChangeKind.MUTED}
+        return {"kind": "edited" if was.get("muted") == now.get("muted") else "muted"}
     return {
-        "kind": _BY_STATUS.get(str(status), ChangeKind.RESTORED),
+        "kind": _BY_STATUS.get(str(status), "restored"),
         "other": str(was["status"]) if was.get("status") else None,
     }
 
@@ -148,7 +139,7 @@ def changed_entry(before: str, after: str) -> dict[str, Any]:
     gone, new = _difference(MEMORY, before, after)
     if max(len(gone), len(new)) != 1:
         return {}
-    kind = ChangeKind.EDITED if gone and new else ChangeKind.FORGOTTEN if gone else ChangeKind.STORED
+    kind = "edited" if gone and new else "forgotten" if gone else "stored"
     return {"kind": kind, "entry": (gone or new).pop()}
 
 
@@ -251,11 +242,11 @@ class ChangeJournal:
 
 def _change(facts: Mapping[str, Any]) -> NoteChange | None:
     """Parse a line; None for a line of a later version."""
-    try:
-        values: dict[str, Any] = {**facts, "kind": ChangeKind(facts["kind"])}
-        return NoteChange(**values)
-    except (ValueError, TypeError, KeyError):
-        return None
+    with suppress(TypeError):
+        change = NoteChange(**facts)
+        if change.kind in get_args(ChangeKind):
+            return change
+    return None
 
 
 def _day(at: float) -> str:

@@ -15,7 +15,7 @@ from typing import Any, cast
 from mcp_memory.text.conversation.off_record import says_off_record
 from mcp_memory.text.language.word_tables import read_table
 from mcp_memory.text.markdown import logs, sections
-from mcp_memory.text.markdown.blocks import Block, BlockKind, scan, split_heading
+from mcp_memory.text.markdown.blocks import Block, scan, split_heading
 from mcp_memory.text.markdown.frontmatter import BOM, Document, parse, split_head
 from mcp_memory.text.markdown.links import prose
 from mcp_memory.text.markdown.properties import is_slip
@@ -236,17 +236,17 @@ def _private_spans(text: str, start: int) -> Iterator[tuple[int, int]]:
     blocks = list(scan(text, start))
     entries = sections.entries(text, start)
     for at, block in enumerate(blocks):
-        if block.kind in {BlockKind.FENCE, BlockKind.RULE} or not says_private(text[block.start : block.end]):
+        if block.kind in {"fence", "rule"} or not says_private(text[block.start : block.end]):
             continue
         if _ELEMENT.search(text, block.start, block.end):
             end = _END_OF_ELEMENT.search(text, block.start)
             yield block.start, max(block.end, end.end() if end else len(text))
-        elif block.kind is BlockKind.HEADING:
+        elif block.kind == "heading":
             yield _section(text, blocks, at)
         elif _stands_alone(text[block.start : block.end]):
-            heading = next((up for up in range(at, -1, -1) if blocks[up].kind is BlockKind.HEADING), None)
+            heading = next((up for up in range(at, -1, -1) if blocks[up].kind == "heading"), None)
             yield (start, len(text)) if heading is None else _section(text, blocks, heading)
-        elif block.kind is BlockKind.ITEM:
+        elif block.kind == "item":
             items = [entry for entry in entries if block.start <= entry.start < block.end]
             for number, item in enumerate(items):
                 if says_private(text[item.start : item.end]):
@@ -259,7 +259,7 @@ def _private_spans(text: str, start: int) -> Iterator[tuple[int, int]]:
 def _section(text: str, blocks: Sequence[Block], at: int) -> tuple[int, int]:
     """Return the heading of this number with all below it, to the next of its level."""
     level = blocks[at].level
-    later = (block.start for block in blocks[at + 1 :] if block.kind is BlockKind.HEADING and block.level <= level)
+    later = (block.start for block in blocks[at + 1 :] if block.kind == "heading" and block.level <= level)
     return blocks[at].start, next(later, len(text))
 
 

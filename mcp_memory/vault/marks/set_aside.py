@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from difflib import SequenceMatcher
-from enum import StrEnum
+from typing import Literal
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, NoteState
-from mcp_memory.text.markdown.blocks import BlockKind, scan
+from mcp_memory.text.markdown.blocks import scan
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.vault.note_file import NoteFile, is_memory
@@ -86,12 +86,8 @@ _MOST_TITLE_WORDS, _MOST_LABEL_WORDS, _MOST_LINE_CHARS = 3, 8, 300
 line. A title with more words is about them, and a line with more words is prose."""
 
 
-class Oddity(StrEnum):
-    """The reason why a file is searched only on request."""
-
-    COPY = "copy"
-    MERGE = "merge"
-    TEMPLATE = "template"
+Oddity = Literal["copy", "merge", "template"]
+"""The reason why a file is searched only on request."""
 
 
 def original_of(path: str) -> str | None:
@@ -141,13 +137,13 @@ def unless_odd(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> NoteFile
     record = file.record
     if record.state is not NoteState.ACTIVE:
         return file
-    oddity = _oddity_of(file) or (Oddity.COPY if _is_version_of_another(file, read) else None)
+    oddity = _oddity_of(file) or ("copy" if _is_version_of_another(file, read) else None)
     if oddity is None:
         return file
-    if oddity is Oddity.MERGE and (record.is_log or is_memory(record.path)):
+    if oddity == "merge" and (record.is_log or is_memory(record.path)):
         problem = "; ".join(filter(None, (record.problem, "it has unresolved merge conflicts")))
         return replace(file, record=replace(record, problem=problem))
-    meta = {**record.meta, SET_ASIDE: oddity.value}
+    meta = {**record.meta, SET_ASIDE: oddity}
     return replace(file, record=replace(record, state=NoteState.ASIDE, meta=meta))
 
 
@@ -156,11 +152,11 @@ def _oddity_of(file: NoteFile) -> Oddity | None:
     another device; answers skip those that the log has, too."""
     note, text, start = file.record, file.text, file.body_start
     if original := original_of(note.path):
-        return None if is_log_path(original) else Oddity.COPY
+        return None if is_log_path(original) else "copy"
     is_stored = _ULID.fullmatch(note.id) and not note.is_foreign
-    if not is_stored and (is_template_folder(note.path.rpartition("/")[0]) or _is_template(text, start)):
-        return Oddity.TEMPLATE
-    return Oddity.MERGE if _has_merge_conflict(text, start) else None
+    if not is_stored and (is_template_folder(note.folder) or _is_template(text, start)):
+        return "template"
+    return "merge" if _has_merge_conflict(text, start) else None
 
 
 def _is_version_of_another(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> bool:
@@ -206,7 +202,7 @@ def _is_template(text: str, body_start: int) -> bool:
 def _lines(text: str, start: int) -> Iterator[str]:
     """Yield the lines outside of code fences."""
     for block in scan(text, start):
-        if block.kind is BlockKind.FENCE:
+        if block.kind == "fence":
             continue
         begin = block.start
         for fence_start, fence_end in (*block.fences, (block.end, block.end)):

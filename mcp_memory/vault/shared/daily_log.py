@@ -64,9 +64,9 @@ class DailyLog:
         try:
             stored = self.add(path, text)
         except McpMemoryError:
-            self._mark(added, AppendOutcome.DISMISSED)
+            self._mark(added, "dismissed")
             raise
-        self._mark(added, AppendOutcome.LANDED)
+        self._mark(added, "landed")
         return stored
 
     def parts(self, day: date) -> list[NotePath]:

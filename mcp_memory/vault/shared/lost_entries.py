@@ -11,7 +11,7 @@ from mcp_memory.errors import NotFound, PathRefused, Refused
 from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.text.language.terms import coverage
 from mcp_memory.vault.draft import WriteResult
-from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
+from mcp_memory.vault.journals.append_journal import AppendJournal, JournaledAppend
 from mcp_memory.vault.note_file import NoteFile, entries_of, is_memory
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.shared.daily_log import DailyLog
@@ -54,16 +54,16 @@ def find_lost(added: Sequence[JournaledAppend], texts: Mapping[str, str], file: 
     taken back."""
     entries = entries_of(file.record.path, file.text) if file else ()
     standing = {entry.hash for entry in entries} | set(file.forgotten_entries if file else ())
-    answered = {line.content for line in added if line.fate in {AppendOutcome.LANDED, AppendOutcome.OVERWRITTEN}}
+    answered = {line.content for line in added if line.fate in {"landed", "overwritten"}}
     undone = overwritten(added, file.record.etag if file else None)
     ours = {line.entry for line in added}
     others = [_words(file.text[entry.start : entry.end]) for entry in entries if file and entry.hash not in ours]
     lost: list[LostEntry] = []
     for line in added:
         text = texts.get(line.entry)
-        if text is None or line.entry in standing or line.fate in {AppendOutcome.ANNOUNCED, AppendOutcome.DISMISSED}:
+        if text is None or line.entry in standing or line.fate in {"announced", "dismissed"}:
             continue
-        if line.fate is AppendOutcome.CUT_SHORT and line.content in answered:
+        if line.fate == "cut short" and line.content in answered:
             continue  # the append was retried
         # If you went on writing below an entry, its hash has changed, but its words are there.
         if file is None or text.strip() not in file.text.replace("\r\n", "\n"):
@@ -113,12 +113,12 @@ class SharedFiles:
             stored = self._memory.put_back(lost.added, lost.text)
         else:
             stored = self._daily_log.add(lost.added.path, lost.text)
-        self._journal.mark(lost.added, AppendOutcome.LANDED)
+        self._journal.mark(lost.added, "landed")
         return stored
 
     def dismiss(self, lost: LostEntry) -> None:
         """Stop listing an entry that was removed on purpose. Raises StorageFailed."""
-        self._journal.mark(lost.added, AppendOutcome.DISMISSED)
+        self._journal.mark(lost.added, "dismissed")
 
     def _compare_file(self, path: NotePath) -> None:
         added = tuple(self._journal.entries_of(path))
@@ -132,7 +132,7 @@ class SharedFiles:
         for lost in self._lost[path]:
             if lost.why == "overwritten":
                 # Recorded at once: the editor's next save hides that the file had gone back.
-                self._journal.mark(lost.added, AppendOutcome.OVERWRITTEN)
+                self._journal.mark(lost.added, "overwritten")
         if file is None or file.settled:
             self._seen[path] = (file.record.signature if file else None, added)
 
@@ -144,9 +144,9 @@ class SharedFiles:
 
 
 def _why(added: JournaledAppend, undone: bool, text: str, others: Sequence[set[str]]) -> Why:
-    if added.fate is AppendOutcome.CUT_SHORT:
+    if added.fate == "cut short":
         return "unanswered"
-    if undone or added.fate is AppendOutcome.OVERWRITTEN:
+    if undone or added.fate == "overwritten":
         return "overwritten"
     words = _words(text)
     return "edited" if any(coverage(words, other) > EDITED for other in others) else "missing"

@@ -105,12 +105,12 @@ class MemoryFile:
             file = self.notes.change(self.path, changed)
         except McpMemoryError:
             if is_announced:
-                self._mark(entry, AppendOutcome.DISMISSED)
+                self._mark(entry, "dismissed")
                 self._release(draft.replaces)
             raise
         if outcome is not Outcome.DUPLICATE:
-            self._mark(entry, AppendOutcome.LANDED)
-            self._mark(draft.replaces, AppendOutcome.DISMISSED)
+            self._mark(entry, "landed")
+            self._mark(draft.replaces, "dismissed")
         return WriteResult(file, outcome, entry)
 
     def forget(self, entry: str, reason: str | None, by: Caller) -> NoteFile:
@@ -126,7 +126,7 @@ class MemoryFile:
             return before[: found.start] + before[found.end :]
 
         file = self.notes.change(self.path, changed)
-        self._mark(entry, AppendOutcome.DISMISSED)
+        self._mark(entry, "dismissed")
         return file
 
     def restore(self, entry: str, by: Caller) -> NoteFile:
@@ -150,8 +150,8 @@ class MemoryFile:
         known = self._kept(entry)
         file = self.notes.change(self.path, changed)
         self._release(entry)
-        self._mark(entry, AppendOutcome.LANDED)
-        self._mark(known and known.replaced_by, AppendOutcome.DISMISSED)
+        self._mark(entry, "landed")
+        self._mark(known and known.replaced_by, "dismissed")
         return file
 
     def put_back(self, added: JournaledAppend, text: str) -> WriteResult:

@@ -13,7 +13,7 @@ from mcp_memory.text.chunking import chunker
 from mcp_memory.text.chunking.boundaries import cluster_start
 from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 from mcp_memory.text.markdown import logs
-from mcp_memory.text.markdown.blocks import BlockKind, scan
+from mcp_memory.text.markdown.blocks import scan
 from mcp_memory.text.markdown.frontmatter import parse
 
 ENTRY = ChunkingConfig()
@@ -37,7 +37,7 @@ def check(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> l
         covered[each.start : each.end] = b"\1" * (each.end - each.start)
     headings = bytearray(len(text))
     for block in scan(text, body_start, breaks=logs.starts_entry if log else None):
-        if block.kind in {BlockKind.HEADING, BlockKind.RULE}:
+        if block.kind in {"heading", "rule"}:
             headings[block.start : block.end] = b"\1" * (block.end - block.start)
     for place in range(body_start, len(text)):
         assert covered[place] or headings[place] or text[place].isspace(), (place, text[place])

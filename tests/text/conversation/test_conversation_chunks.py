@@ -21,7 +21,7 @@ from mcp_memory.text.conversation.conversation_chunks import (
 )
 from mcp_memory.text.conversation.messages import Turn, read_turns
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
-from mcp_memory.text.markdown.blocks import BlockKind, scan
+from mcp_memory.text.markdown.blocks import scan
 from mcp_memory.text.tokens import count_tokens
 
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -35,8 +35,8 @@ def turns_of(*texts: str, **rest: object) -> list[Turn]:
 def items(chunk: ConversationChunk) -> list[str]:
     """The list items of a chunk, as our own reader of Markdown sees them."""
     blocks = list(scan(chunk.content))
-    assert {block.kind for block in blocks} <= {BlockKind.HEADING, BlockKind.ITEM}
-    return [chunk.content[block.start : block.end] for block in blocks if block.kind is BlockKind.ITEM]
+    assert {block.kind for block in blocks} <= {"heading", "item"}
+    return [chunk.content[block.start : block.end] for block in blocks if block.kind == "item"]
 
 
 def told(chunks: Iterable[ConversationChunk]) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.text.language.facts import MAX_FACTS, FactKind, facts
 
-NUMBER, DATE, NAME, IDENTIFIER, NEGATION = FactKind
+NUMBER, DATE, NAME, IDENTIFIER, NEGATION = get_args(FactKind)
 
 PIECES = [
     *("Ada", "met", "Berlin", "not", "never", "`run_it`", "retry_count", "5", "May", "2024", "2024-05-06", "1,200"),
