@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mcp_memory.index.base import Index
 from mcp_memory.models import PAGES, Clock, Filters, NotePath, NoteRecord, NoteState, PrivateMarks
-from mcp_memory.text.language.subjects import lead_of, subjects_of
+from mcp_memory.text.language.subjects import EMPTY_WORDS, lead_of, subjects_of
 from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.language.word_lists import function_words
 from mcp_memory.topics.config import TopicsConfig
@@ -106,13 +106,7 @@ class PlannerView:
     def plan_round(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> tuple[list[PlanJob], Places]:
         """Return the jobs, and the notes at the places that the jobs name."""
         places = place_notes(tree, self._without_tail(fresh), self.root)
-        inside, may_move = f"{self.root}/", self._vault.filing.may_move
-        notes = [
-            PlanNote(place, age_of(note)[0], note.project or "",
-                     note.path.startswith(inside) and not may_move(note.path, note.id),  # your own notes stay there
-                     subjects_of([*note.tags, *lead_of(note.title).split(", ")], note.project or ""), _words(note))
-            for place, note in places.items()
-        ]  # fmt: skip
+        notes = [self._plan_note(place, note) for place, note in places.items()]
         return plan(notes, self._vectors([note.path for note in places.values()]), self._config), places
 
     def find_pending(
@@ -150,6 +144,15 @@ class PlannerView:
         wanted = Filters(PAGES | {NoteState.ACTIVE}, path_prefix=self.root, now=self._clock())
         return [note for note in self._index.notes(wanted, limit=MAX_NOTES) if not self._private.cover(note)]
 
+    def _plan_note(self, place: str, note: NoteRecord) -> PlanNote:
+        project = note.project or ""
+        is_yours = not self._vault.filing.may_move(note.path, note.id)
+        is_fixed = is_yours and note.path.startswith(f"{self.root}/")
+        subjects = subjects_of([*note.tags, *lead_of(note.title).split(", ")], project)
+        text = "" if subjects else " ".join(passage.chunk.text for passage in self._index.passages(note.path))
+        named, said = (_words(each, project) for each in (" ".join([note.title, *note.tags]), text))
+        return PlanNote(place, age_of(note)[0], project, is_fixed, subjects, named, said)
+
     def _without_tail(self, fresh: Sequence[NoteRecord]) -> Sequence[NoteRecord]:
         """Drop the newest notes, which aren't filed yet."""
         return fresh[: max(0, len(fresh) - self._config.fresh_tail_count)]
@@ -162,12 +165,12 @@ class PlannerView:
         return self._index.mean_vectors(paths) if paths else np.zeros((0, 1), dtype=np.float32)
 
 
-def _words(note: NoteRecord) -> frozenset[str]:
-    """Return the words of its title and tags, without numbers, its project's name and the function words of its
+def _words(text: str, project: str) -> frozenset[str]:
+    """Return the words of a title or text, without values, its project's name and the function words of its
     language."""
-    found = words(" ".join([note.title, *note.tags]))
+    found = words(text)
     plain = {word for word in found if not word.isdigit()} - function_words(found)
-    return content_words(" ".join(plain)) - content_words(note.project or "")
+    return content_words(" ".join(plain)) - content_words(project) - EMPTY_WORDS
 
 
 def _note_mark(note: NoteRecord) -> VersionMark:

@@ -16,7 +16,7 @@ from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, Summ
 from mcp_memory.summarizers.idf import Idf
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.subjects import GENERIC_WORDS, LABELS, lead_of, shared_subject, subject_of
+from mcp_memory.text.language.subjects import EMPTY_WORDS, LABELS, lead_of, shared_subject, subject_of
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_lists import ARTICLES, PREPOSITIONS, function_words
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
@@ -207,8 +207,8 @@ def _read(sources: Sequence[SummarySource]) -> _Usage:
 
         def is_empty(word: str, grammar: frozenset[str] = grammar) -> bool:
             """Return whether a word is grammatical, or names nothing."""
-            return fold(word) in GENERIC_WORDS or all(
-                part in grammar or part.isdigit() or fold(part) in GENERIC_WORDS for part in words(word)
+            return fold(word) in EMPTY_WORDS or all(
+                part in grammar or part.isdigit() or fold(part) in EMPTY_WORDS for part in words(word)
             )
 
         for line, is_heading in lines:

@@ -10,15 +10,13 @@ block is grouped separately.
 import math
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcp_memory.text.language.subjects import shared_subject
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.topics.config import TopicsConfig
 
 Rows = NDArray[np.int64]
 Matrix = NDArray[np.float32]
@@ -36,12 +34,11 @@ def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most:
     """Group `rows` of `vectors` (n, dimension), of length 1 or less; single rows are groups too.
 
     Two groups are joined while the mean cosine between their vectors is at least `least_cosine` and both together have
-    at most `most` rows. Rows that find all groups near them full split the nearest group."""
+    at most `most` rows."""
     groups: list[list[int]] = []
     for block in _divided(vectors, np.array(rows, dtype=np.int64), BLOCK):
         here = vectors[block]
-        joined = [np.array(sorted(group), dtype=np.int64) for group in linked(here, least_cosine, most)]
-        groups += [block[group].tolist() for group in _without_crumbs(here, joined, least_cosine, most)]
+        groups += [block[sorted(group)].tolist() for group in linked(here, least_cosine, most)]
     return groups
 
 
@@ -103,30 +100,6 @@ def _merge(cosines: Matrix, one: int, other: int, weight: int, other_weight: int
     cosines[other] = cosines[:, other] = -np.inf
 
 
-def _without_crumbs(vectors: Matrix, groups: Sequence[Rows], least_cosine: float, most: int) -> list[Rows]:
-    """Merge groups that are small only because their nearest group is full."""
-    whole = [group for group in groups if len(group) > most * _LEAST_SHARE]
-    crumbs = [group for group in groups if len(group) <= most * _LEAST_SHARE]
-    if not whole:
-        return crumbs
-    middles = _middles(vectors, whole)
-    kept: list[Rows] = []
-    for crumb in crumbs:
-        fits = middles @ _middles(vectors, [crumb])[0]
-        best = int(np.argmax(fits))
-        if fits[best] >= least_cosine:
-            whole += _divided(vectors, np.sort(np.concatenate([whole.pop(best), crumb])), most)
-            middles = _middles(vectors, whole)
-        else:
-            kept.append(crumb)
-    return whole + kept
-
-
-def _middles(vectors: Matrix, groups: Sequence[Rows]) -> Matrix:
-    """Return the mean of each group's vectors; the product of two means is the mean cosine between the groups."""
-    return np.stack([vectors[group].mean(axis=0) for group in groups])
-
-
 def _divided(vectors: Matrix, rows: Rows, most: int) -> Iterator[Rows]:
     """Yield parts of at most `most` rows, with near rows together."""
     waiting = [rows]
@@ -169,9 +142,8 @@ SUBJECT = 0.4
 SUBJECT_SIZE = 256
 """The dimensions of a subject's vector, in which each word has a random direction, nearly orthogonal to the others."""
 
-AT_HOME = 0.5
-"""The minimum share of a word's notes that the group contains for the word to represent it, unless the group fills a
-topic."""
+OF_WORDS, IN_TITLE = 5.7, 2.5
+"""The weight of the words of a note without a subject, relative to 1 for its vector, and of a word in its title."""
 
 
 def topic_vectors(vectors: Matrix, projects: Sequence[str], subjects: Sequence[str]) -> Matrix:
@@ -192,24 +164,16 @@ def topic_vectors(vectors: Matrix, projects: Sequence[str], subjects: Sequence[s
     return apart / np.float32(sqrt(1 + SUBJECT))
 
 
-def alike_in_name(
-    subjects: Sequence[str], words: Sequence[frozenset[str]], everywhere: Mapping[str, int], config: TopicsConfig
-) -> list[int]:
-    """Return the places of the notes of a group that can have a topic. If they share a subject, these are all notes;
-    otherwise, those with the words that `config.shared_words` of them have. Three notes need two such words. `words`
-    are the words of each note's title and tags. `everywhere` counts, for each word, the notes that could join the
-    group."""
-    least = config.shared_words
-    counts = Counter(word for each in words for word in each)
-
-    def is_at_home(word: str) -> bool:
-        return counts[word] >= min(AT_HOME * everywhere[word], least * config.max_leaves)
-
-    if not least or any(map(is_at_home, content_words(shared_subject(subjects)))):
-        return list(range(len(words)))
-    shared = set(filter(is_at_home, common_words(words, least)))
-    found = [at for at, each in enumerate(words) if each & shared]
-    return found if shared and len(shared) + len(found) > 4 else []
+def with_words(vectors: Matrix, titles: Sequence[frozenset[str]], texts: Sequence[frozenset[str]]) -> Matrix:
+    """Append to each vector a vector of its note's words, in which rare words and words of the title weigh most."""
+    counts = Counter(word for title, text in zip(titles, texts, strict=True) for word in title | text)
+    columns = {word: at for at, word in enumerate(sorted(counts))}
+    found = np.zeros((len(vectors), len(columns)), dtype=np.float32)
+    for at, title in enumerate(titles):
+        for word in title | texts[at]:
+            found[at, columns[word]] = IN_TITLE ** (word in title) * math.log((len(titles) + 1) / counts[word])
+    found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+    return np.hstack([vectors, sqrt(OF_WORDS) * found])
 
 
 def common_words(words: Sequence[frozenset[str]], least: float) -> set[str]:

@@ -26,8 +26,8 @@ class TopicsConfig:
     leaf_cosine: float = constant(0.11)
     """The minimum mean cosine between the `topic_vectors` of a topic's notes (average linkage), -1 to 1."""
     shared_words: float = constant(0.75)
-    """The minimum share of the notes of a new topic that have a word of their titles or tags in common, if they don't
-    share a subject. With 0, any similar notes make a topic."""
+    """The minimum share of the notes of a topic that have a word of their titles or tags in common, for another note
+    with that word to join. With 0, any similar notes make a topic."""
     min_leaves: int = constant(3)
     """The minimum number of similar notes for a topic."""
     max_leaves: int = constant(16)

@@ -36,6 +36,8 @@ class PlanNote:
     """The subjects named by its tags and title, broadest first."""
     words: frozenset[str] = frozenset()
     """The folded words of its title and tags."""
+    said: frozenset[str] = frozenset()
+    """The folded words of its text, if it names no subject."""
 
     @property
     def subject(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.text.language.subjects import shared_subject, subject_of
-from mcp_memory.topics.cluster import Matrix, alike_in_name, topic_vectors
+from mcp_memory.topics.cluster import Matrix, topic_vectors, with_words
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.owned_notes import PlanNote
 from mcp_memory.topics.plan import plan
@@ -28,11 +27,12 @@ def random_units(count: int, dimension: int = 16) -> Matrix:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def shared(words: Sequence[str], everywhere: Sequence[str] = (), config: TopicsConfig = CONFIG) -> int:
-    """How many notes of no subject with these words make a topic, among others with `everywhere`."""
-    bags = [frozenset(each.split()) for each in words]
-    counts = Counter(word for each in [*bags, *(frozenset(one.split()) for one in everywhere)] for word in each)
-    return len(alike_in_name([""] * len(bags), bags, counts, config))
+def filed(notes: Sequence[tuple[str, str]]) -> list[set[int]]:
+    """The new topics of notes with these words of titles and texts, which name no subject and aren't alike."""
+    made = [PlanNote(f"_fresh/{at:03}-x.md", words=frozenset(title.split()), said=frozenset(text.split()))
+            for at, (title, text) in enumerate(notes)]  # fmt: skip
+    jobs = plan(made, random_units(len(made), 256), CONFIG)
+    return [{int(place.partition("/")[2][:3]) for place in job.leaves} for job in jobs]
 
 
 def test_what_a_project_says_in_every_note_makes_no_two_of_them_alike() -> None:
@@ -66,21 +66,28 @@ def test_no_vector_is_longer_than_one_and_what_has_none_gets_none(count: int, si
     assert np.array_equal(made, topic_vectors(rows, [""] * count, ["a b"] * count))
 
 
-def test_a_word_founds_a_topic_of_the_notes_that_have_it_unless_it_is_just_as_common_outside() -> None:
-    five = ["japan flight", "japan hotel", "japan train", "japan food", "rail pass"]
-    assert shared(five) == 4 and not shared(["a", "b", "c", "japan"])
-    assert not shared(five, ["japan x"] * 5) and shared(five, ["japan x"] * 4)
-    assert shared(five, config=TopicsConfig(shared_words=0.5)) and not shared(five, config=TopicsConfig(shared_words=1))
-    assert shared(["a", "b", "c"], config=TopicsConfig(shared_words=0)) == 3
+VARNISH = [("layers", "varnish ground"), ("fewer layers", "varnish dull"), ("drying", "varnish layers line")]
+OTHERS = [
+    ("guild", "fee paid"),
+    ("walk", "snow hut"),
+    ("cards", "scan number"),
+    ("hammer", "bridge sweep"),
+    ("hum", "mains"),
+]
 
 
-def test_three_notes_need_two_words() -> None:
-    assert not shared(["minutes a", "minutes b", "minutes c"]) and shared(["japan trip", "japan trip a", "trip japan"])
-    assert not shared(["report a", "report b", "report c", "slides"])
+def test_notes_without_a_subject_make_a_topic_if_they_have_rare_words_in_common() -> None:
+    assert filed([*VARNISH, *OTHERS]) == [{0, 1, 2}]
+    assert not filed([*VARNISH[:2], *OTHERS]), "two notes are no topic"
+    everywhere = [(title, f"shop {text}") for title, text in OTHERS]
+    assert not filed(everywhere), "a word that all have tells none apart"
 
 
-def test_notes_that_fill_a_topic_may_leave_others_of_their_kind_to_the_next() -> None:
-    assert shared(["japan"] * CONFIG.max_leaves, ["japan"] * 100)
+def test_a_word_of_the_title_weighs_more_than_one_of_the_text() -> None:
+    texts = [("", "layers varnish ground"), ("", "layers varnish dull fewer"), ("", "layers varnish line drying wait")]
+    near, far = (with_words(np.zeros((3, 1), dtype=np.float32), [frozenset(title.split()) for title, _ in notes],
+                            [frozenset(text.split()) for _, text in notes]) for notes in (VARNISH, texts))  # fmt: skip
+    assert (near @ near.T)[0, 1] > (far @ far.T)[0, 1]
 
 
 def test_a_third_of_the_notes_may_name_the_subject_of_all() -> None:
@@ -99,13 +106,9 @@ def test_the_first_tag_is_the_subject(tags: tuple[str, ...], subject: str) -> No
 
 
 def test_a_subject_that_all_notes_name_tells_none_of_them_apart() -> None:
-    """Nor does it found a topic where as many others have it."""
     rows = random_units(12)
     named, plain = (topic_vectors(rows, [""] * 12, [what] * 12) for what in ("backend", ""))
     assert np.abs(named @ named.T - plain @ plain.T)[~np.eye(12, dtype=bool)].max() < 0.12
-    bags = [frozenset({"backend"})] * 4
-    assert not alike_in_name(["backend"] * 4, bags, Counter({"backend": 40}), CONFIG)
-    assert alike_in_name(["backend"] * 4, bags, Counter({"backend": 6}), CONFIG)
 
 
 def test_a_note_joins_a_topic_named_after_its_subject_or_a_word_of_its_title_or_one_that_is_twice_as_near() -> None:

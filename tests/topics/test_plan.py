@@ -183,7 +183,8 @@ def test_notes_without_a_vector_wait() -> None:
     vectors = fields(2, 60, topics=2)
     vectors[::2] = 0
     there, _ = settled(fresh(60), vectors, ALL_READY)
-    assert [at for at, note in enumerate(there) if folder_of(note) == FRESH][:30] == list(range(0, 60, 2))
+    waiting = {at for at, note in enumerate(there) if folder_of(note) == FRESH}
+    assert waiting >= {*range(0, 60, 2)} and len(waiting) < 35
     assert plan(fresh(9), np.zeros((9, 0), dtype=np.float32), ALL_READY) == []
     assert plan([], np.zeros((0, 1), dtype=np.float32), ALL_READY) == []
 
@@ -274,11 +275,9 @@ def test_what_a_topic_is_founded_on_is_shared(world: tuple[list[PlanNote], Matri
             assert len({note.project for note in some}) <= 1, "projects are never mixed"
             is_projects_own = job.parent == TOP and bool(some and some[0].project)
             if job.into is None and some and not is_projects_own:
-                most = Counter(word for note in some for word in note.words).most_common(1)
-                is_worded = bool(most) and most[0][1] >= config.shared_words * len(some)
                 named = [subject for note in some for subject in note.subjects]
                 is_named = any(sum(subject in note.subjects for note in some) == len(some) for subject in named)
-                assert is_worded or is_named or shared_subject([note.subject for note in some])
+                assert is_named or shared_subject([note.subject for note in some])
         places = carried_out([note.place for note in notes], jobs)
         notes = [replace(note, place=place) for note, place in zip(notes, places, strict=True)]
         rounds += 1

@@ -33,6 +33,23 @@ GENERIC_WORDS = frozenset(map(fold, _GENERIC.split()))
 """Folded English words that name no subject, however frequent in a conversation: words of greeting, thanks, praise,
 feeling and time. Other languages need none, because words common in memory have little weight anyway."""
 
+_VALUES = """
+one two three four five six seven eight nine ten eleven twelve twenty thirty hundred first second third half once twice
+zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig hundert erste zweite dritte halb einmal
+deux trois quatre cinq sept huit neuf dix onze douze vingt trente cent premier première deuxième troisième fois
+dos tres cuatro cinco seis siete ocho nueve diez once doce quince veinte treinta cien primero segunda tercero vez veces
+january february march april june july august september october november december jan feb mar apr jun jul aug sep oct
+nov dec januar februar märz mai juni juli oktober dezember okt dez janvier février mars avril juin juillet août
+septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
+diciembre montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi
+dimanche lunes martes miércoles jueves viernes sábado domingo second seconds minute minutes hour hours sekunde sekunden
+minuten stunde stunden tag tage tagen woche wochen monat monate jahr jahre heure heures jour jours semaine mois ans
+année segundos minutos hora horas día días semana mes meses año años euro euros eur usd percent prozent mm cm km kg mg
+ml mr mrs ms herr herrn frau madame monsieur señor señora ab pro nr
+"""
+EMPTY_WORDS = GENERIC_WORDS | frozenset(map(fold, _VALUES.split()))
+"""Folded words that name no topic: also numbers, days, months, units and forms of address."""
+
 _LABELS = """
 note notes decision decisions fact fix fixes lesson idea workflow reference preference error errors symptom cause reason
 problem todo update open question warning rule info tip wip done rejected
