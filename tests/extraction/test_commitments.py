@@ -126,8 +126,8 @@ RESTATED = [  # a promise, what is said of it later, and the days that are then 
     ("I will send Markus the draft by Monday.", "I will send Markus the draft by Friday.", ["2026-11-27"]),
     ("I will send Markus the draft by Monday.", "The draft to Markus by Monday, as agreed.", ["2026-11-23"]),
     ("I promised Petra the list for Thursday", "I'll send Petra the list by Wednesday.", ["2026-11-25"]),
-    ("Je dois envoyer le devis à Luc avant lundi.", "Je dois envoyer le devis à Luc avant vendredi.", ["2026-11-27"]),
-    ("Je dois envoyer le devis à Luc lundi.", "J'envoie le devis à Luc avant lundi, comme prévu.", ["2026-11-23"]),
+    ("Je dois envoyer le devis à Luc avant lundi.", "Je dois envoyer le devis à Luc avant vendredi.", ["2026-11-26"]),
+    ("Je dois envoyer le devis à Luc lundi.", "J'envoie le devis à Luc lundi, comme prévu.", ["2026-11-23"]),
     ("Tengo que enviar la oferta a Eva el lunes.", "Tengo que enviar la oferta a Eva el viernes.", ["2026-11-27"]),
     ("I will send Markus the draft by Monday.", "I will send Petra the draft by Friday.", ["2026-11-23", "2026-11-27"]),
     ("Remind me Monday to call Bo Lind", "Remind me on Friday to call Bo Lind", ["2026-11-23", "2026-11-27"]),
@@ -154,7 +154,7 @@ BY_A_DAY = {
     "Ich muss am Donnerstag den Lieferanten anrufen": "2026-11-26",
     "Unsere Steuererklärung muss bis zum 10. Dezember beim Amt sein": "2026-12-10",
     "El viernes tengo que enviar la factura": "2026-11-27", "Tengo que entregar el informe el miércoles": "2026-11-25",
-    "El contrato tiene que salir antes del viernes": "2026-11-27",
+    "El contrato tiene que salir antes del viernes": "2026-11-26",
     "Le contrat doit partir d'ici vendredi": "2026-11-27", "Vendredi il faut que j'envoie la facture": "2026-11-27",
     "Je dois appeler le fournisseur jeudi": "2026-11-26",
 }  # fmt: skip
@@ -166,11 +166,11 @@ DATED = {  # also without `must`
     "My appointment with the bank is on December 9 at 3 pm.": "2026-12-09T15:00:00+00:00",
     "I'll also ping Petra on Thursday.": "2026-11-26",
     "La déclaration est à déposer le 11 décembre.": "2026-12-11",
-    "Merci d'envoyer la facture à Luc avant mercredi.": "2026-11-25",
+    "Merci d'envoyer la facture à Luc avant mercredi.": "2026-11-24",
     "Mon rendez-vous chez le dentiste est le 7 décembre à 10h30.": "2026-12-07T10:30:00+00:00",
     "La factura de la luz vence el 12 de diciembre.": "2026-12-12",
     "Mi cita con el abogado es el 4 de diciembre a las 10:30.": "2026-12-04T10:30:00+00:00",
-    "Por favor, envía el contrato a Luis antes del viernes.": "2026-11-27",
+    "Por favor, envía el contrato a Luis antes del viernes.": "2026-11-26",
 }
 NOT_DATED = (
     "Bitte bis Montag nichts veröffentlichen.", "Die Miete ist jeden Monat am 3. fällig.",
@@ -529,7 +529,7 @@ BY_THE_NTH = (
     "Ich schick die Messdaten am 11. an Clausen.",
     "Am 11. muss ich den Lieferanten anrufen.",
     "Je l'envoie le 11 au notaire.",
-    "Le contrat doit partir avant le 11.",
+    "Le contrat doit partir avant le 12.",
     "Lo mando el 11 a la gestoría.",
     "Recuérdame el 11 que llame a Ana",
 )

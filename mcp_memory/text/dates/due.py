@@ -83,6 +83,8 @@ _CLOCK = re.compile(
 _BREAK = re.compile(r"(?:[^\s,;:–—]+ ){3}[^\s,;:–—]+([,;:.!?–—]) \S+ \S")
 """Matches the end of a clause (group 1) whose day has nothing to do with a time after it: `I pay by Friday, lunch is at
 1`, but not `on Friday, at 1` or `tomorrow, call Bo at 1`."""
+_BEFORE = re.compile(r"\b(?:before|vor|avant|antes del?) (?:(?:the|dem|le|la|el) )?(?:next )?$")
+"""Matches the words before a day on which it is too late, unless a time is named."""
 _THE = re.compile(r"[ ,(]*(?:(?:the|den|dem|der|le|el) )?")
 _PARTS = {"morning": time(9), "noon": time(12), "afternoon": time(14), "evening": time(18)}
 _WORD = re.compile(r"[^\W\d_]+(?:[-’][^\W\d_]+)*")
@@ -112,14 +114,15 @@ def due_from(value: Any, zone: tzinfo) -> DueDate | None:
 
 def find_due(text: str, said: datetime) -> DueDate | None:
     """Return the first future day or time in a text. `said` is the time of the text, in its author's zone. A weekday,
-    also `next Friday`, is the next such day after `said`. `next week` is its Monday, or the weekday named with it.
-    `next month` is its first day. `Monday in two weeks` is two weeks after the next Monday, and `in two weeks on
-    Monday` the Monday that is nearest to the day in two weeks."""
+    also `next Friday`, is the next such day after `said`. `before Friday` means Thursday. `next week` is its Monday, or
+    the weekday named with it. `next month` is its first day. `Monday in two weeks` is two weeks after the next Monday,
+    and `in two weeks on Monday` the Monday that is nearest to the day in two weeks."""
     plain = in_english(text)
     clocks = list(_CLOCK.finditer(plain))
     days = list(future_days(plain, said))
     if days:
         match, moment = days[0]
+        is_before = _BEFORE.search(plain, 0, match.start(match.lastgroup or 0))
         ahead = match["ahead"] or ""
         if "hour" in ahead or "minute" in ahead:
             return DueDate(moment.date(), moment.time().replace(second=0, microsecond=0))
@@ -127,6 +130,8 @@ def find_due(text: str, said: datetime) -> DueDate | None:
             if f"{day:%A}".lower() == match["word"] and _THE.fullmatch(plain, match.end(), other.start()):
                 match, moment = other, day  # `Tuesday, December 8`
         clock = _clock_of(match, clocks, plain)
+        if is_before and not clock:
+            moment -= timedelta(days=1)
         return DueDate(moment.date(), _time_of(clock) if clock else None)
     if not clocks or (clocks[0]["part"] and "today" not in plain):
         return None
