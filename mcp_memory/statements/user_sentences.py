@@ -124,8 +124,10 @@ _THUMBS = re.compile(
     r"(?:thanks|thank you|thx|danke|merci|gracias)?[.!]*\s*"
 )
 _ORDINAL = re.compile(
-    r"(?:\b(?i:am|vom|zum|bis|ab|den|der|dem|seit) |\d\.)\d{1,2}\. [a-zäöü]$|\b(?i:im|die|das|beim) \d{1,2}\. \w$"
+    r"(?:\b(?i:am|vom|zum|bis|ab|den|der|dem|seit|nr\.?|no\.|núm\.) |\d\.)\d{1,2}\. [a-zäöü]$"
+    r"|\b(?i:im|die|das|beim) \d{1,2}\. \w$"
 )
-"""Matches a German day or ordinal within a sentence: `am 11. an Bo`, `vom 21.12. bis 4.1.`, `im 2. Stock`."""
+"""Matches a German day or ordinal within a sentence: `am 11. an Bo`, `vom 21.12. bis 4.1.`, `im 2. Stock`, `Nr. 1.
+vom Maler`."""
 _QUOTED_END = re.compile(r"[.!?…][\"”“»«](?=\s+[A-ZÄÖÜÉÀ¿¡])")
 """Matches the end of a quotation that ends a sentence, too."""

@@ -64,6 +64,7 @@ def test_what_a_person_did_not_say_claims_nothing(message: str):
         "Ich schick die Daten am 11. an Clausen, bis 12 Uhr.",
         "Der Verlag ist vom 21.12. bis 4.1. geschlossen, Briefe auch.",
         "Vorführung ist am 1. Dez. um 14 Uhr, im 2. Stock.",
+        "Die Rechnung Nr. 1. vom Elektriker ist falsch.",
     ],
 )
 def test_a_day_ends_no_sentence(sentence: str):
