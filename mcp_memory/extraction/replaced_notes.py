@@ -228,7 +228,9 @@ def is_known_from(near: NearPassage, candidate: Candidate) -> bool:
     known = near.passage.chunk.text.strip()
     if candidate.due and are_swapped(candidate.statement, known):
         return False
-    return near.compare(candidate.text).says_the_same or same_lesson(candidate.text, known)
+    if near.compare(candidate.text).says_the_same or same_lesson(candidate.text, known):
+        return True
+    return candidate.voice is Voice.PROMISED and is_same_duty(candidate.statement, known)
 
 
 def find_same(copy: NoteFile, near: Iterable[NearPassage], stored: Sequence[str]) -> NoteRecord | None:

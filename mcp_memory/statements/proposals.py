@@ -93,9 +93,9 @@ def repeats(statement: str, texts: Iterable[str]) -> bool:
 def find_promises(messages: Sequence[TranscriptMessage]) -> Iterator[Candidate]:
     """Yield the agent's promises for a day after their own."""
     for message in messages:
-        at, said = message.turn.at, assistant_sentences(message.turn.text) if message.role is Role.ASSISTANT else ()
+        said = assistant_sentences(message.turn.text) if message.role is Role.ASSISTANT else ()
         for place, sentence in enumerate(said):
-            if at and is_own(said, place) and promises_later(sentence, at):
+            if is_own(said, place) and promises_later(sentence, message.turn.at or _ANY_TIME):
                 given = StatementKind.COMMITMENT, sentence.text, TENTATIVE, False
                 yield Candidate.from_message(message, *given, voice=Voice.PROMISED)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcp_memory.models import NoteState
+from mcp_memory.statements.candidate import StatementKind
+from mcp_memory.statements.extractor import extract_candidates
 from tests.extraction.talks import assistant, person, take
 from tests.support.briefings import begun
 from tests.support.world import World, paths
@@ -48,6 +50,28 @@ async def test_what_an_agent_promises_for_a_later_day_is_its_commitment(world: W
         assert {one["title"]: one["due"] for one in found} == PROMISES
         assert {one["owner"] for one in found} == {"claude-code"} and not paths(engine, NoteState.INBOX)
         assert "(promised by claude-code)" in await begun(engine, "later")
+
+
+CONFIRMED = {
+    "Remind me on Friday to call Bo.": "I'll remind you on Friday to call Bo.",
+    "Erinnere mich am Freitag daran, Bo anzurufen.": "Ich erinnere dich am Freitag daran, Bo anzurufen.",
+    "Rappelle-moi vendredi d'appeler Luc.": "Je te rappellerai vendredi d'appeler Luc.",
+    "Recuérdame el viernes que llame a Ana.": "Te recordaré el viernes que llames a Ana.",
+}
+
+
+@pytest.mark.parametrize("asked", CONFIRMED)
+async def test_a_reminder_that_the_agent_confirms_is_listed_once(world: World, asked: str) -> None:
+    async with world.engine() as engine:
+        another = assistant("I'll send the slides to Petra on Monday.", 2)
+        await take(engine, [person(asked, 0), assistant(CONFIRMED[asked], 1), another])
+        found = (await engine.perform("due", {}))["commitments"]
+        assert [one["title"] for one in found] == ["I'll send the slides to Petra on Monday.", asked]
+
+
+def test_a_promise_without_a_time_waits() -> None:
+    (found,) = extract_candidates([assistant("I will send the migration plan to Bo by Wednesday.", at=None)])
+    assert found.kind is StatementKind.COMMITMENT and not found.outright
 
 
 async def test_thanks_for_a_promise_make_it_no_decision_of_the_person(world: World) -> None:
