@@ -163,16 +163,6 @@ def is_answer(sentence: UserSentence, assistant: str) -> bool:
     return bool(said) and said[-1].is_question and not goes_on.search(said[-1].view) and is_own(said, len(said) - 1)
 
 
-def limits_it(view: str) -> bool:
-    """Return whether a sentence limits the sentence before it: `But only on bread.`"""
-    return patterns(AGREEMENT)["limits_it"].match(view) is not None
-
-
-def widens_it(sentence: UserSentence) -> bool:
-    """Return whether a sentence extends the sentence before it to all projects: `Remember that for every repo.`"""
-    return patterns(AGREEMENT)["widens"].match(sentence.view) is not None
-
-
 def is_retraction(sentence: UserSentence) -> bool:
     is_unsure = sentence.is_question or has_cue(sentence.view, "hedge") or is_limited(sentence.view)
     return not is_unsure and retraction_chars(sentence) > 0

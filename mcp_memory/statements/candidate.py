@@ -116,9 +116,11 @@ class Candidate:
         """Create a candidate from a message, with secrets redacted. The default title is the first words of the
         text."""
         safe, turn = redact(text).text, message.turn
-        title, said = make_title(redact(title).text or safe), redact(said).text
-        given = kind, title, safe, score, outright, message.offset, turn.speaker, turn.at
-        return cls(*given, said=said, instead_of=instead_of, voice=voice)
+        title = make_title(redact(title).text or safe)
+        return cls(
+            kind, title, safe, score, outright, message.offset, turn.speaker, turn.at, said=redact(said).text,
+            instead_of=instead_of, voice=voice
+        )  # fmt: skip
 
     def key(self, client: str, session: str) -> bytes:
         """Return 32 bytes that identify the words and their time. A resumed or forked session repeats the words under

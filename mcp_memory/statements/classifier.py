@@ -96,11 +96,6 @@ def in_context(spoken: Sequence[SpokenSentence], embed: Callable[[Sequence[str]]
     return np.array(rows, dtype=np.float32)
 
 
-def own_states(around: States) -> States:
-    """Return the sentence's own part of its states in context."""
-    return around[: around.size // 4]
-
-
 def likelihoods(
     sentence: UserSentence, features: Sequence[float], states: States | None, adapted: States | None
 ) -> tuple[float, float]:

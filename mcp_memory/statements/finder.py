@@ -13,9 +13,7 @@ from mcp_memory.statements.agreements import (
     last_said,
     last_sentences,
     leans_on_it,
-    limits_it,
     retraction_chars,
-    widens_it,
 )
 from mcp_memory.statements.candidate import Candidate, Reversal, StatementKind, Voice, make_title
 from mcp_memory.statements.classifier import (
@@ -27,11 +25,12 @@ from mcp_memory.statements.classifier import (
     in_context,
     likelihood,
     likelihoods,
-    own_states,
 )
 from mcp_memory.statements.corrections import corrected
 from mcp_memory.statements.cues import (
+    AGREEMENT,
     EXPLAINS,
+    REVIEW,
     VALUE_FIRST,
     explains,
     features,
@@ -114,7 +113,7 @@ def find_statements(
         is_next = latest is not None and turns[one.message.offset] == turns[latest.offset] + 1
         found = _taken_back(one, last, latest) or _corrected(one, latest, is_next=is_next) or _agreed(one, why)
         found = found or _stated(one, why, before, reason_first=reasons.get(number, number) < number)
-        if widens_it(one.sentence):  # `Remember that for every repo`
+        if has_cue(one.sentence.view, "widens", part=AGREEMENT):  # `Remember that for every repo`
             found = latest and _candidate(one, StatementKind.PREFERENCE, latest.score, latest.text, latest)
         if (found := with_reversal(one, found)) and (found.score >= REQUESTED or "[redacted: " not in found.statement):
             yield (latest := found)
@@ -127,10 +126,9 @@ def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_r
     for number, one in enumerate(spoken):
         around = states[number] if states is not None else None
         rule = None if is_not_to_be_kept(one.sentence) else classify(one.sentence)
-        own = own_states(around) if around is not None else None
+        own = around[: around.size // 4] if around is not None else None  # without its context
         once = kept = 0.0
-        personal = rule is not None and is_personal(rule.kind, one.sentence.text)
-        leans = leans_on_it(one)
+        personal, leans = rule is not None and is_personal(rule.kind, one.sentence.text), leans_on_it(one)
         agreed: Agreement | None = None
         if not is_vetoed(one.sentence):
             seen = features(one, rule.score if rule else 0.0)
@@ -172,13 +170,14 @@ def _takes_reason(one: _Judged) -> bool:
 
 def _may_explain(other: _Judged, one: _Judged) -> bool:
     """Return whether a sentence may be a reason for a statement that is more important."""
-    is_other = other.is_ruled or is_retraction(other.sentence) or other.agreed or widens_it(other.sentence)
-    is_correction = VALUE_FIRST.match(other.sentence.view)
-    return not (is_other or is_correction) and (not other.is_statement or other.once < one.once)
+    view = other.sentence.view
+    is_other = other.is_ruled or is_retraction(other.sentence) or other.agreed or VALUE_FIRST.match(view)
+    is_other = is_other or has_cue(view, "widens", part=AGREEMENT) or has_cue(view, "cause", part=REVIEW)
+    return not is_other and (not other.is_statement or other.once < one.once)
 
 
 def _likely_reason(one: _Judged, other: _Judged, *, is_behind: bool) -> float:
-    if is_behind and limits_it(other.sentence.view):
+    if is_behind and has_cue(other.sentence.view, "limits_it", part=AGREEMENT):
         return 1.0
     if one.states is None or other.states is None:
         return EXPLAINS * explains(one.sentence, other.sentence, is_behind=is_behind)
@@ -244,6 +243,7 @@ def _agreed(one: _Judged, reason: str) -> Candidate | None:
 def _stated(one: _Judged, reason: str, before: _Judged | None, *, reason_first: bool = False) -> Candidate | None:
     rule, view, kind = one.rule, one.sentence.view, _kind(one)
     is_asked_for = rule is not None and (one.states is None or rule.score >= REQUESTED)
+    is_asked_for |= one.kept > 0 and has_cue(view, "cause", "taste", part=REVIEW)
     if not (one.once >= ONCE or one.kept >= PROPOSED or is_asked_for or kind is StatementKind.COMMITMENT):
         return None
     score = max(LIKELY if one.once >= ONCE else LEANING, rule.score if rule else 0.0)
@@ -262,7 +262,7 @@ def _stated(one: _Judged, reason: str, before: _Judged | None, *, reason_first: 
     own = view[max(opening, opening_chars(one.sentence)) :]
     is_plain = rule is not None and not leaves_open(own)
     is_clear = is_plain or (not quote and stands_alone(own, is_explained=follows))
-    if score < LIKELY or not is_clear or not one.is_typed or limits_it(lowered(reason)):
+    if score < LIKELY or not is_clear or not one.is_typed or has_cue(lowered(reason), "limits_it", part=AGREEMENT):
         asks_to_last = rule is not None and rule.kind is StatementKind.PREFERENCE
         if not (asks_to_last or answers or is_worth_proposing(view)):
             return None
@@ -276,7 +276,7 @@ def _kind(one: _Judged) -> StatementKind:
     ruled = one.rule.kind if one.rule else None
     if ruled is StatementKind.COMMITMENT or ruled is StatementKind.LESSON:
         return ruled
-    if one.personal:
+    if one.personal or has_cue(one.sentence.view, "taste", part=REVIEW):
         return StatementKind.PREFERENCE
     if ruled and ruled is not StatementKind.PREFERENCE:
         return ruled

@@ -147,10 +147,10 @@ class Trouble:
 
     def explains(self, found: Candidate) -> bool:
         """Return whether a statement of the person only describes the problem or the result, and passes with it."""
-        text, is_report = self.said.get(found.offset), found.offset == next(iter(self.said))
+        text = self.said.get(found.offset)
         if text is None or found.score >= OUTRIGHT or not (self.errors or self.failed):
             return False
-        if is_report:
+        if found.offset == next(iter(self.said)):
             return not self.errors or _has("complains", text)
         is_aside = not found.outright and any(_has(cue, text) for cue in ("wrong", "refuses", "thanks"))
         return (is_aside or found.offset in self.refuting) and not _has("lasts", found.said)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.embedders.base import SentenceInContext
-from mcp_memory.statements.statement_rules import is_denial, only_asks_for_a_reminder
+from mcp_memory.statements.language import matches
 from mcp_memory.statements.user_sentences import MAX_CHARS, UserSentence, assistant_sentences, user_sentences
 
 
@@ -67,13 +67,15 @@ def _joined(sentences: Sequence[UserSentence]) -> Iterator[UserSentence]:
     """Join a plain no to the next sentence, and `remind me of it` to the sentence before it."""
     before: UserSentence | None = None
     for sentence in sentences:
-        if before is None or is_denial(sentence) or not (is_denial(before) or only_asks_for_a_reminder(sentence)):
-            if before and not is_denial(before):
+        says_no = before is not None and matches("denial", before.view)
+        joins = says_no or matches("reminder", sentence.view.rstrip(" ?"))
+        if before is None or matches("denial", sentence.view) or not joins:
+            if before and not says_no:
                 yield before
             before = sentence
         else:
             text, view = f"{before.text} {sentence.text}", f"{before.view} {sentence.view}"
             may_be_pasted = before.may_be_pasted or sentence.may_be_pasted
             before = UserSentence(text, view, sentence.is_question, may_be_pasted, before.line)
-    if before and not is_denial(before):
+    if before and not matches("denial", before.view):
         yield before

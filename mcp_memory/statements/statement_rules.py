@@ -49,16 +49,6 @@ def classify(sentence: UserSentence) -> Statement | None:
     return best
 
 
-def is_denial(sentence: UserSentence) -> bool:
-    """Return whether a sentence is only a no, so that the next sentence gives the correction."""
-    return matches("denial", sentence.view)
-
-
-def only_asks_for_a_reminder(sentence: UserSentence) -> bool:
-    """Return whether a sentence only asks to be reminded of the sentence before it."""
-    return matches("reminder", sentence.view.rstrip(" ?"))
-
-
 def says_it_works(sentence: UserSentence) -> bool:
     return not sentence.is_question and matches("works", sentence.view)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from mcp_memory.capture.readers.message import TranscriptMessage
-from mcp_memory.recall.moments.tool_action import read_action
+from mcp_memory.recall.moments.tool_action import command_of, read_action
 from mcp_memory.statements.lessons import error_line
 from mcp_memory.text.language.word_tables import has_cue
 
@@ -34,7 +34,7 @@ def command_runs(messages: Sequence[TranscriptMessage]) -> list[list[TranscriptM
 
 def runs_command(message: TranscriptMessage) -> bool:
     """Return whether a tool runs a command that changes or checks something."""
-    given = _given(message)
+    given = command_of(message)
     is_command = bool(given) and "*** Begin" not in given and _has("acts", given)
     return is_command and not read_action(message.arguments, "", None).only_reads
 
@@ -46,19 +46,15 @@ def outcome_of(runs: Sequence[TranscriptMessage]) -> str:
     return f"`{_line(last)}` {f'fails: {why}' if last.failed else f'{was}went well'}"
 
 
-def _given(message: TranscriptMessage) -> str:
-    return message.arguments.get("command") or message.arguments.get("cmd") or ""
-
-
 def _line(message: TranscriptMessage) -> str:
     """Return a command in one line without backticks."""
-    return " ".join(_given(message).replace("`", "'").split())[:MOST_CHARS]
+    return " ".join(command_of(message).replace("`", "'").split())[:MOST_CHARS]
 
 
 def _is_again(message: TranscriptMessage, before: TranscriptMessage) -> bool:
     if _line(message) == _line(before):
         return True
-    words, old = (_words(_given(one)) for one in (message, before))
+    words, old = (_words(command_of(one)) for one in (message, before))
     only_paths = all(_PATH.search(word) for word in old if word not in words)
     is_again = (bool(words) and {*words} <= {*old} and only_paths) or words[1:] == old[1:] != []
     steps, later = _steps(before), iter(_steps(message))
@@ -75,4 +71,4 @@ def _words(command: str) -> list[str]:
 
 def _steps(message: TranscriptMessage) -> list[list[str]]:
     """Return the commands of which each needs the one before. The outcome is that of those after the last semicolon."""
-    return list(filter(None, map(_words, _given(message).rpartition(";")[2].split("&&"))))
+    return list(filter(None, map(_words, command_of(message).rpartition(";")[2].split("&&"))))

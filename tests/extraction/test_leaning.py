@@ -9,6 +9,7 @@ import pytest
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
+from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.corrections import corrected
 from mcp_memory.statements.cues import stands_alone
@@ -131,6 +132,27 @@ def model(model_cache: Path) -> Iterator[Embedder]:
     embedder = open_embedder(EmbedderConfig(), model_cache)
     yield embedder
     embedder.close()
+
+
+@pytest.mark.parametrize("said", [
+    "The root cause was a missing index on orders.", "Ursache war ein fehlender Index auf orders.",
+    "La cause était un index manquant sur orders.", "La causa fue un índice que faltaba en orders.",
+    "The outage was caused by a full disk.",
+])  # fmt: skip
+def test_the_cause_of_a_problem_is_a_note_of_its_own(model: Embedder, said: str):
+    for one in (None, SentenceModel(model)):
+        found = extract_candidates([person(f"We decided to use Kafka. {said}")], one)
+        assert {each.text for each in found} == {"We decided to use Kafka.", said}
+
+
+@pytest.mark.parametrize("said", [
+    "I like short answers.", "Ich mag kurze Antworten.", "J'aime les réponses courtes.",
+    "Me gustan las respuestas cortas.", "Je préfère les réponses courtes.", "Ich bevorzuge kurze Antworten.",
+    "Prefiero respuestas cortas.",
+])  # fmt: skip
+def test_the_taste_of_a_person_is_a_preference(model: Embedder, said: str):
+    (found,) = extract_candidates([person(said)], SentenceModel(model))
+    assert found.kind is StatementKind.PREFERENCE and found.outright
 
 
 def test_a_mention_is_proposed_by_rule_only_without_a_model(model: Embedder):
