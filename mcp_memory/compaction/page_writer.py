@@ -72,12 +72,12 @@ class PageWriter:
         """Read the sources of a page. Raises NotFound for a note that has changed since it was indexed; the next run
         files it."""
         sources = list[SummarySource]()
-        for topic in (topic for topic in topics if topic.page):
-            text = summary_sentences(body := self.vault.read(topic.page_path).body)
-            gist = " ".join(summary_text(body).partition("\n\n")[0].split())
-            sources.append(
-                SummarySource(topic.title, text, statement=f"{topic.title}: {gist}", rank=StatementRank.RULE)
-            )
+        for topic in topics:
+            if topic.page:
+                text = summary_sentences(body := self.vault.read(topic.page_path).body)
+                gist = " ".join(summary_text(body).partition("\n\n")[0].split())
+                said = f"{topic.title}: {gist}"
+                sources.append(SummarySource(topic.title, text, "", topic.page.tags, False, said, StatementRank.RULE))
         notes = [(record, self.vault.read(record.path)) for record in leaves]
         for record, file in notes:
             if file.record.etag != record.etag:

@@ -102,3 +102,17 @@ async def test_a_page_above_topics_says_the_newest_rules_of_each(toy_world: Worl
         f"{subject.capitalize()}: {' '.join(map(rules[subject].format, things[:2:-1]))}"
         for subject in ("deploy", "payments")
     ]
+
+
+async def test_a_page_above_topics_keeps_the_subject_that_their_notes_share(toy_world: World) -> None:
+    facts = ("opens at {}", "closes at {}", "costs {} coins", "seats {} people", "was built {} years ago")
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, shared_words=0.75, leaf_cosine=0.0)) as engine:
+        for number, fact in enumerate(facts, 3):
+            for subject in ("food", "hotels"):
+                toy_world.later(days=1)
+                await engine.append(f"One {fact.format(number)}, {subject}.", tags=["japan-trip", subject])
+        await embedded(engine)
+        await engine.compact()
+    pages = toy_world.root.glob(f"topics/**/{PAGE}")
+    titles = sorted(str(frontmatter.parse(page.read_text()).meta["title"]) for page in pages)
+    assert titles == ["Food", "Hotels", "Japan trip"]
