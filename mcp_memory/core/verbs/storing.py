@@ -172,7 +172,7 @@ async def append_note(core: Core, draft: Draft, supersedes: Place | None = None)
     contrary: list[Contradicted] = []
 
     async def find_near() -> None:
-        filters = replace(core.filters(project=draft.project), private=private)
+        filters = replace(core.filters(), project=draft.project, private=private)
         near.extend(await core.search.near_notes.similar(draft.content, filters))
 
     async def find_contrary() -> None:
