@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mcp_memory.comparison.comparison import Closeness, Comparison
 from mcp_memory.comparison.other_value import NoteText
-from mcp_memory.comparison.values import FRAME, LANGUAGES, MEASURED, tokens
+from mcp_memory.comparison.values import FRAME, LANGUAGES, values_in
 from mcp_memory.text.language.terms import content_words, fold, telling_words, words
 
 Vector = NDArray[np.float32]
@@ -49,7 +49,7 @@ class Likeness:
         said, others = content_words(first), content_words(second)
         fewer = min(self._rarity(said), self._rarity(others))
         shared = self._rarity(said & others) / fewer if fewer else 0.0
-        alike = self._cosine(first, second) + OF_WORDS * shared + OF_VALUES * bool(_values(one) & _values(other))
+        alike = self._cosine(first, second) + OF_WORDS * shared + OF_VALUES * bool(values_in(one) & values_in(other))
         mine, yours = _only_in(first, second), _only_in(second, first)
         if not (are_wishes and mine and yours) or alike < NEAR:
             return alike
@@ -67,11 +67,6 @@ class Likeness:
             return 0.0
         first, second = first - self._common, second - self._common
         return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second) + 1e-9))
-
-
-def _values(text: str) -> set[str]:
-    types = MEASURED | {"date", "month", "identifier"}
-    return {token.key for token in tokens(text) if token.type in types}
 
 
 def _only_in(one: str, other: str) -> str:

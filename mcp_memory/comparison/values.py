@@ -4,6 +4,7 @@ Also loads the words and patterns that signal a change, for all languages, from 
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from mcp_memory.text.language.terms import fold, plain
@@ -138,6 +139,12 @@ class Token(NamedTuple):
 def tokens(sentence: str) -> tuple[Token, ...]:
     """Return the words and values of a sentence in order, without function words."""
     return tuple(_Reader(sentence).read())
+
+
+@lru_cache(4096)
+def values_in(text: str) -> frozenset[str]:
+    """Return the keys of the numbers, dates and identifiers in a text."""
+    return frozenset(token.key for token in tokens(text) if token.type in MEASURED | {"date", "month", "identifier"})
 
 
 @dataclass

@@ -6,7 +6,7 @@ from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import CLAIMS, NoArguments
 from mcp_memory.core.verbs.forgetting import forget_as
 from mcp_memory.core.verbs.storing import append_for_source
-from mcp_memory.curation.claims.answers import ClaimAnswers, ClaimOperations, ClaimsRequest
+from mcp_memory.curation.claims.answers import ClaimAnswers, ClaimsRequest
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.decay.archive import Archivist
 from mcp_memory.curation.dreams.dream_files import DreamCopies, DreamFiles
@@ -23,22 +23,21 @@ from mcp_memory.vault.journals.tombstones import Caller
 
 def build(core: Core) -> Feature:
     may_be_told = Filters(private=core.config.recall.private_marks, foreign=False)
-    answers = ClaimAnswers(ClaimBase(core.index, may_be_told, core.clock))
-    core.recall.answerer.subjects.append(answers)
-    claims = ClaimOperations(core, answers)
+    claims = ClaimAnswers(core, ClaimBase(core.index, may_be_told, core.clock))
+    core.recall.answerer.subjects.append(claims)
     core.search.answers_at[CLAIMS] = claims.search
     files = DreamFiles(core.vault, core.indexing.writer, JsonLines(core.config.state / "dreams.jsonl"))
     forget = partial(forget_as, core, Caller(DREAM, is_person=True))
     dreamer = Dreamer(core, files, DreamSources(core), partial(append_for_source, core), forget)
     core.runs.others.append(dreamer)
     dreams = DreamOperations(core, dreamer)
-    pages = Organizer(core, answers.base, files)
+    pages = Organizer(core, claims.base, files)
     archivist = Archivist(core)
     zone, times = core.vault.layout.tz, core.config.jobs
     return Feature(
         operations={
             "claims": Operation(ClaimsRequest, claims.claims),
-            "claim_problems": Operation(NoArguments, claims.problems),
+            "claim_problems": Operation(NoArguments, pages.problems),
             "dream": Operation(DreamRequest, dreams.dream),
             "organize": Operation(OrganizeRequest, pages.organize),
         },

@@ -1,4 +1,4 @@
-"""`memory.wiki`: the claims that notes make about projects, people, organizations, places and services."""
+"""`memory.wiki`: the claims that notes make about projects, people, organizations, places, services and things."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -12,11 +12,24 @@ YOU = "you"
 
 
 class Evidence(NamedTuple):
-    """A `text` at a `line` of a note; for a log, `note` is the entry."""
+    """What is `said` at a `line` of a note; for a log, `note` is the entry. `subject` says of what, if the words don't.
+    `place` counts from 0 in the note, which says `total` things."""
 
     note: NoteRecord
-    text: str
+    said: str
     line: int
+    subject: str = ""
+    place: int = 0
+    total: int = 1
+
+    @property
+    def text(self) -> str:
+        return f"{self.subject}: {self.said}" if self.subject else self.said
+
+    @property
+    def leads(self) -> bool:
+        """Return whether it is the first of several statements."""
+        return self.place == 0 and self.total > 1
 
     @property
     def voice(self) -> str:
@@ -25,19 +38,22 @@ class Evidence(NamedTuple):
         return YOU if note.source in (None, PERSON) or note.meta.get("voice") else note.source
 
     @property
+    def is_confirmed(self) -> bool:
+        """Return whether you confirmed the note, or this entry of a log."""
+        entry = f"{self.note.id.rpartition('#')[2]}=" if self.note.is_log else ""
+        return any(mark.startswith(entry) for mark in self.note.meta.get("confirmed") or ())
+
+    @property
     def day(self) -> str:
         return date_of(self.note).date().isoformat()
 
     @property
-    def origin(self) -> object:
-        """The session, or else the voice and the day. A session that repeats itself says something once."""
-        return self.note.session or (self.voice, self.day)
-
-    @property
     def facts(self) -> dict[str, Any]:
         note = self.note
-        named = {name: getattr(note, name) for name in ("id", "path", "session", "source")}
-        return {**named, "line": self.line, "date": self.day, "text": self.text}
+        return {
+            "id": note.id, "path": note.path, "session": note.session, "source": note.source, "line": self.line,
+            "date": self.day, "text": self.text,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,13 +86,13 @@ class Claim:
 
     @property
     def certainty(self) -> str:
-        """Return in words who said it, how often and when: `said once by you, 2026-05-04`. A contradiction doesn't
-        make the newer claim less certain."""
-        sessions = {one.origin for one in self.evidence}
+        """Return in words who said it, how often and when: `said once by you, 2026-05-04`. A session that repeats
+        itself says something once. A contradiction doesn't make the newer claim less certain."""
+        sessions = {one.note.session or (one.voice, one.day) for one in self.evidence}
         days = sorted({one.day for one in self.evidence})
         voices = sorted({one.voice for one in self.evidence}, key=lambda voice: (voice != YOU, voice))
         times = "once" if len(sessions) == 1 else f"{len(sessions)} times"
-        is_confirmed = any(one.note.meta.get("confirmed") for one in self.evidence)
+        is_confirmed = any(one.is_confirmed for one in self.evidence)
         when = days[0] if len(days) == 1 else f"on {len(days)} days since {days[0]}"
         verb = "said" if YOU in voices else "noted"
         return f"{verb} {times} by {' and '.join(voices)}, {when}{', confirmed by you' if is_confirmed else ''}"
@@ -93,11 +109,15 @@ class Claim:
 
 @dataclass(frozen=True)
 class Subject:
-    """A subject. `folder` is the plural of its type: projects, people, organizations, places, services."""
+    """A subject. `folder` is the plural of its type: projects, people, organizations, places, services, things."""
 
     folder: str
     name: str
     claims: Sequence[Claim]
+
+    @property
+    def holding(self) -> list[Claim]:
+        return [one for one in self.claims if one.holds]
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -1,83 +1,139 @@
-"""Finds what a newer statement about a name replaces in an older one, and what is left of that. Pure."""
+"""Finds the statements that newer ones make untrue, as a whole or in part, and what is left of them. Pure."""
 
-import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Sequence, Set
+from functools import lru_cache
 from typing import NamedTuple
 
-from mcp_memory.comparison.sentence import are_apart, parse_statement
-from mcp_memory.comparison.values import COUNTED, TITLES, Token, tokens, words_of_change
-from mcp_memory.curation.claims.subjects import Name, cues
-from mcp_memory.text.language.terms import content_words, fold, telling_words
+from mcp_memory.comparison.comparison import Comparison
+from mcp_memory.comparison.other_value import NoteText
+from mcp_memory.comparison.values import TITLES, rejections, values_in, words_of_change
+from mcp_memory.curation.claims.claim import Evidence
+from mcp_memory.curation.claims.subjects import Name, cues, find_mentions, shows
+from mcp_memory.models import Conflict, NoteId
+from mcp_memory.recall.note_list import date_of
+from mcp_memory.text.language.denials import denies
+from mcp_memory.text.language.terms import plain, words
+from mcp_memory.text.language.word_lists import ENGLISH, stop_words
 
-MOST_WORDS_BEFORE = 3
-"""The most words before a name with which a statement begins."""
-LEAST_REST = 2
-"""The fewest content words of what is left of a statement."""
-_TYPES = COUNTED | {"time", "weekday", "version", "identifier"}
-_WORD = re.compile(r"[^\W\d_][\w-]*")
-_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_a-z])|(?<=[,;:])\s+(?!\d)|(?<=;)(?=\S)")
-
-
-class _Value(NamedTuple):
-    token: Token
-    before: str
-    """The word before it."""
-
-    @property
-    def labels(self) -> set[str]:
-        """The words that say what it counts."""
-        return {fold(word.lower()) for word in (self.token.unit, self.before) if word}
+MOST_COMPARED = 50
+"""The number of a name's newest statements that are compared with one another."""
+LEAST_SHARE = 0.33
+"""The smallest share of a clause's words that a newer statement repeats if it replaces the clause."""
+_STATES = ("away", "wish", "role")
+"""An absence that ends, a wish in place of which another is named, and a duty that another person takes over."""
+_STEM = 5
+"""The number of letters by which forms of a word are recognized."""
 
 
-def replaced_value(older: str, newer: str, name: Name) -> str:
-    """Return the first value of the older statement that the newer one replaces; empty without any. The newer one
-    begins with the name, both have another word in common, and no other names. It tells of a change or has the same
-    word before its value."""
-    begins = name.pattern.search(newer)
-    if begins is None or len(newer[: begins.start()].split()) > MOST_WORDS_BEFORE:
-        return ""
-    if not telling_words(older) & telling_words(newer) - telling_words(f"{name.own} {' '.join(TITLES)}"):
-        return ""
-    if any(are_apart(old, new) for old in parse_statement(older, "") for new in parse_statement(newer, "")):
-        return ""
-    is_change = bool(words_of_change(newer) or cues()["changed"].search(newer))
-    news = list(_values(newer))
-    kept = {(value.token.type, value.token.key) for value in news}
-    types = {new.token.type for new in news}
-    olds = [value for value in _values(older) if value.token.type in types]
-    for old in olds:
-        if kept & {(other.token.type, other.token.key) for other in olds if other.token.type == old.token.type}:
-            continue
-        alike = [new for new in news if _count_the_same(old, new)]
-        if alike and (is_change or any(old.before and old.before == new.before for new in alike)):
-            return old.token.text
-    return ""
+class Change(NamedTuple):
+    """The `parts` of a statement that don't hold anymore, the newer statement, and the statement's subject."""
+
+    parts: Sequence[str]
+    newer: Evidence | None
+    subject: str
+    conflict: Conflict | None = None
 
 
-def _values(text: str) -> Iterator[_Value]:
-    for token in tokens(text):
-        if token.type in _TYPES:
-            yield _Value(token, next(iter(reversed(_WORD.findall(text[: token.start]))), ""))
+def find_changes(stated: Sequence[Evidence], names: Sequence[Name], conflicts: Sequence[Conflict]) -> dict[int, Change]:
+    """Return the changes of statements, by their `id()`. A newer note contradicts an older one, or says something else
+    about the same name."""
+    notes = defaultdict[NoteId, list[Evidence]](list)
+    for one in stated:
+        notes[one.note.id].append(one)
+    found: dict[int, Change] = {}
+    for known in conflicts:
+        older, newer = notes[known.older], notes[known.newer]
+        before = known.before.removesuffix(" …").strip() if known.is_certain else ""
+        by = next(
+            (one for one in newer if known.after and known.after in one.text.replace("`", "")), next(iter(newer), None)
+        )
+        for one in [one for one in older if before in one.text.replace("`", "")] or older:
+            found[id(one)] = Change([before or one.text], by, one.note.title, known)
+    named = _stems(" ".join(name.text for name in names))
+    for name, places in find_mentions(names, [one.text for one in stated]):
+        about = sorted((stated[place] for place in places), key=lambda one: date_of(one.note))[-MOST_COMPARED:]
+        for newer in [one for note in dict.fromkeys(one.note.id for one in about) for one in notes[note]]:
+            for older in about:
+                is_other = len({older.note.project, newer.note.project} - {None}) > 1 or older.note.is_log
+                if is_other or date_of(newer.note) <= date_of(older.note):
+                    continue
+                if parts := replaced_parts(older.text, newer.text, name, named):
+                    known = found.get(id(older))
+                    parts += known.parts if known and not known.conflict else ()
+                    found[id(older)] = Change(parts, newer, name.text, known and known.conflict)
+    return found
 
 
-def _count_the_same(old: _Value, new: _Value) -> bool:
-    if old.token.type != new.token.type:
-        return False
-    if old.token.type in {"number", "identifier"}:
-        are_addresses = old.before[:1].isupper() and new.before[:1].isupper()
-        return are_addresses or bool(old.labels & new.labels)
-    return old.token.unit[:3] == new.token.unit[:3]
+def replaced_parts(older: str, newer: str, name: Name, named: Set[str]) -> list[str]:
+    """Return the clauses of the older statement that a newer one replaces, or everything if the thing is gone. `named`
+    are the stems of all names."""
+    newer = _about(name, newer)
+    own = name.pattern.sub("¤", newer)
+    if shows("gone", own):
+        return [older]
+    lost = (_stems(_lost(newer)) - _stems(name.text)) | values_in(_lost(newer))
+    begins = name.begins(newer)
+    signs = () if shows("added", newer) else _signs(newer) - _signs(older)
+    known = _stems(newer) - named
+    found, before = list[str](), ""
+    for clause in _clauses(older):
+        stems = _stems(clause) - named
+        shared = len(stems & known)
+        is_repeated = shared >= LEAST_SHARE * (len(stems) + 2 * before.endswith(","))
+        is_denied = shared > 1 and any(denies(one) != denies(clause) for one in _clauses(newer) if stems & _stems(one))
+        is_replaced = shared and is_repeated and (is_denied or (signs and not lost))
+        if begins and shared and not is_replaced:
+            has_number = shared > 1 and stems <= known and not values_in(clause) <= values_in(newer)
+            is_newer = Comparison(NoteText(name.pattern.sub(" ", clause)), NoteText(own)).is_newer_state
+            is_replaced = has_number or (is_newer and not lost and shared >= LEAST_SHARE * len(stems))
+        is_over = any(shows(f"{state}_before", clause) and shows(f"{state}_now", own) for state in _STATES)
+        is_lost = (begins or is_repeated) and lost & (_stems(clause) | values_in(clause))
+        if not clause.endswith(":") and (is_replaced or is_over or is_lost):
+            found.append(clause)
+        before = clause
+    return found
 
 
-def without_value(text: str, value: str) -> str:
-    """Return what a statement says besides a value that was replaced: the clauses before it, and later sentences and
-    clauses with a subject of their own. Empty if that isn't enough."""
-    rest, before, is_gone = list[str](), "", False
-    for piece in _END.split(text):
-        if value in piece:
-            is_gone = True
-        elif not is_gone or before[-1:] in ".!?" or cues()["goes_on"].match(piece):
-            rest.append(piece)
-        before = piece
-    left = " ".join(rest if is_gone else ()).rstrip(" ,;:")
-    return left if len(content_words(left)) >= LEAST_REST else ""
+def _about(name: Name, text: str) -> str:
+    """Return the clauses that contain a name, or all if the statement begins with it, rejects it or doesn't name
+    it."""
+    clauses = [one for one in _clauses(text) if name.pattern.search(one)]
+    return text if not clauses or name.begins(text) or name.pattern.search(_lost(text)) else " ".join(clauses)
+
+
+@lru_cache(4096)
+def _signs(text: str) -> frozenset[str]:
+    return frozenset(words_of_change(text)) | {found.lower() for found in cues()["changed"].findall(text)}
+
+
+@lru_cache(4096)
+def _lost(text: str) -> str:
+    """Return the words for what is no longer so."""
+    return " ".join(text[one.start : one.end] for one in rejections(text) if one.is_change)
+
+
+@lru_cache(4096)
+def _stems(text: str) -> frozenset[str]:
+    """Return the beginnings of the words, except of those that name nothing or signal a change."""
+    found = words(text)
+    skipped = ENGLISH | TITLES | stop_words(found) | _signs(text)
+    return frozenset(plain(word)[:_STEM].rstrip("0123456789") for word in found if word not in skipped) - {""}
+
+
+def _clauses(text: str) -> list[str]:
+    return cues()["between"].split(text)
+
+
+def without_parts(text: str, parts: Collection[str], subject: str) -> str:
+    """Return what a statement says besides the parts that were replaced: the clauses before them, and later sentences
+    and clauses with a head of their own. Empty if that isn't enough."""
+    rest, before = list[str](), ""
+    for clause in _clauses(text):
+        is_gone = any(part in clause or clause in part for part in parts)
+        has_head = rest and not rest[-1].endswith(":")
+        if not is_gone and (has_head or before[-1:] in ".!?:" or cues()["goes_on"].match(clause)):
+            rest.append(clause)
+        before = clause
+    left = cues()["joint"].sub("", " ".join(rest).strip(" ,;:"))
+    return left if set(words(left)) - {*words(subject)} - ENGLISH else ""

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from mcp_memory.curation.claims.subjects import cues
-from mcp_memory.models import Passage
-from mcp_memory.statements.cues import has_cue
-from mcp_memory.text.language.sentences import is_explaining, sentences
+from mcp_memory.curation.claims.claim import Evidence
+from mcp_memory.curation.claims.subjects import shows
+from mcp_memory.models import NoteRecord, Passage
+from mcp_memory.statements.cues import VETO, has_cue
+from mcp_memory.text.language.sentences import beginning, is_explaining, sentences
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.markdown import logs
 
 MOST_PASSAGES = 8
 """The most passages of a note; a longer note is a document, of which only the title is a statement."""
@@ -24,57 +24,50 @@ _REFERS_BACK = re.compile(
 _LISTED = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
 
 
-def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
-    """Yield the statements of a note or log entry with their lines in the file. Later sentences get the title as a
-    prefix, unless they contain its words. Reasons, errors and rejected options aren't statements."""
-    first = passages[0]
-    heading = first.chunk.headings[-1] if first.chunk.headings else ""
-    title = logs.title_and_labels([heading])[0] if first.note.is_log else first.note.title
+def statements(note: NoteRecord, passages: Sequence[Passage]) -> Iterator[Evidence]:
+    """Yield the statements of a note or log entry with their lines in the file. Later sentences get the title as their
+    subject, unless they contain its words. Reasons, errors and rejected options aren't statements."""
     if len(passages) > MOST_PASSAGES:
-        yield title, first.chunk.start_line
+        yield Evidence(note, note.title, passages[0].chunk.start_line)
         return
-    known, is_first = content_words(title), True
+    known, is_first = content_words(note.title), True
     is_below = False  # whether the line is in a list of reasons or of rejected options
     for passage in passages:
-        found: list[tuple[str, int]] = []
-        for sentence in sentences(passage.chunk.text):
-            if found and _REFERS_BACK.match(sentence.text):
-                found[-1] = f"{found[-1][0]} {sentence.text}", found[-1][1]
-            else:
-                found.append((sentence.text, _offset(passage.chunk.text, sentence.text)))
-        for text, at in found:
-            is_listed = _LISTED.match(passage.chunk.text[passage.chunk.text.rfind("\n", 0, at) + 1 :]) is not None
+        body, found = passage.chunk.text, list[str]()
+        for sentence in sentences(body):
+            is_more = bool(found) and _REFERS_BACK.match(sentence.text)
+            found.append(f"{found.pop()} {sentence.text}" if is_more else sentence.text)
+        for text in found:
+            at = _offset(body, text)
+            is_listed = _LISTED.match(body[body.rfind("\n", 0, at) + 1 :]) is not None
             is_head = text.endswith(":")  # it introduces the lines below
             is_below = is_listed and is_below
             if is_below or is_head or is_explaining(text):
                 is_below = is_below or (is_head and is_explaining(text) and not is_listed)
                 continue
-            is_alone = is_first and not is_listed
-            named = text if is_alone or known <= content_words(text) else f"{title}: {text}"
-            if len(named) > MOST_CHARS:
-                named = f"{named[: MOST_CHARS - 2].rsplit(' ', 1)[0]} …"
-            yield named, passage.chunk.start_line + passage.chunk.text.count("\n", 0, at)
+            is_clear = (is_first and not is_listed) or known <= content_words(text)
+            line = passage.chunk.start_line + body.count("\n", 0, at)
+            yield Evidence(note, beginning(text, MOST_CHARS), line, "" if is_clear else note.title)
             is_first = False
 
 
-def without_doubts(title: str, stated: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Yield the statements without guesses and without what an assistant said in a copied conversation. Nothing is
+def without_doubts(title: str, stated: Iterable[Evidence]) -> list[Evidence]:
+    """Return the statements without guesses and without what an assistant said in a copied conversation. Nothing is
     left of a note that is a guess as a whole, by its title or by words such as `Just a guess.`"""
-    kept = list[tuple[str, int]]()
-    for text, line in stated:
-        said = text.removeprefix(f"{title}: ")
-        if is_doubted(said):
-            if len(content_words(said)) <= MOST_WORDS_OF_DOUBT:
-                return
-        elif not cues()["replayed"].match(said):
-            kept.append((text, line))
-    if not is_doubted(title):
-        yield from kept
+    kept = list[Evidence]()
+    for one in stated:
+        if is_doubted(one.said):
+            if len(content_words(one.said)) <= MOST_WORDS_OF_DOUBT:
+                return []
+        elif not shows("replayed", one.said):
+            kept.append(one)
+    return [] if is_doubted(title) else kept
 
 
 def is_doubted(text: str) -> bool:
-    """Return whether a text says that it is only a guess."""
-    return bool(cues()["doubted"].search(text)) or has_cue(text.lower().replace("'", "’"), "hedge")
+    """Return whether a text says that it is only a guess, hearsay or a joke."""
+    view = text.lower().replace("'", "’")
+    return shows("doubted", text) or has_cue(view, "hedge") or has_cue(view, "joke", part=VETO)
 
 
 def _offset(text: str, sentence: str) -> int:

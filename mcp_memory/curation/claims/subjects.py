@@ -1,181 +1,211 @@
-"""Finds the people, organizations, places and services that statements name. Pure."""
+"""Finds the subjects of statements: the names that statements begin with, define, or are titled with. Pure."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import cache
+from itertools import product
+from typing import NamedTuple
 
-from mcp_memory.comparison.values import MONTHS, TITLES, WEEKDAYS
+from mcp_memory.curation.claims.claim import Evidence
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.language.word_lists import ENGLISH, language_of, stop_words
-from mcp_memory.text.language.word_tables import read_cues, read_table
+from mcp_memory.text.language.word_tables import read_cues
 
-FOLDERS = ("places", "organizations", "services", "people")
-"""The types of names, in plural. Of two types with the same signs, the first counts."""
+FOLDERS = ("people", "organizations", "services", "places")
+"""The kinds, in plural. Of two with the same signs, the first counts."""
+OTHER = "things"
+"""The kind of a subject without any sign."""
+_INSIDE, _SURE = 6, 3
+"""The weights of a sign in the name itself and of one that nearly suffices; any other sign counts once."""
+ENOUGH = 2
+"""The points of a subject: one for each statement or title about it, two for a definition."""
+MOST_TITLE_WORDS = 3
+"""The most words of a title that names the subject of its note instead of saying what the note says."""
+MOST_WORDS_BEFORE = 3
+"""The most words before a name with which a statement begins."""
+_WORD, _JOINT = re.compile(r"[\w-]*\w"), re.compile(r"[\s-]+")
 
-_HERE, _CUES = "mcp_memory.curation.claims", "names.toml"
-_OF_NAME, _ENOUGH, _HINT = 5, 3, 1
-"""The weights of signs: in the name itself, beside it if that suffices, and beside it."""
-_SIGNS = {"inside": _OF_NAME, "before": _ENOUGH, "after": _ENOUGH, "near": _HINT, "does": _HINT, "may": _HINT}
-_LEAST_MENTIONS = 2
-"""The fewest statements with a name of a single word for which there are only hints."""
-_BESIDE = 100
-"""The number of characters read on each side of a name."""
-
-_NO_NAMES = ENGLISH | MONTHS.keys() | WEEKDAYS.keys() | TITLES
-_WORD = re.compile(r"[\w-]*\w")
-_CODED = re.compile(r"[0-9]|[a-z][A-Z]|\b[A-Z]{2,}\b")
-"""Matches what nobody is called: digits, capitals inside a word, and abbreviations."""
-
-_Parts = tuple[str, ...]
-"""The words of a name; the last one may be a common noun in lower case, as in `Leeds office`."""
-
-
-@dataclass(frozen=True)
-class Name:
-    """A name. `folder` is the plural of its type; `own` excludes a common noun; `pattern` matches its forms."""
-
-    folder: str
-    text: str
-    own: str
-    pattern: re.Pattern[str]
+_Key = tuple[str, ...]
+"""The words of a name in lower case."""
 
 
 def cues() -> Mapping[str, re.Pattern[str]]:
-    return read_cues(_HERE, _CUES)
+    return read_cues("mcp_memory.curation.claims", "names.toml")
 
 
-@cache
-def _words_in(table: str, key: str) -> frozenset[str]:
-    return frozenset(read_table(_HERE, table)[key].split())
+def shows(sign: str, text: str) -> bool:
+    return cues()[sign].search(text) is not None
 
 
-def _is_first_name(word: str) -> bool:
-    return word in _words_in("first_names.toml", "names")
+class Name(NamedTuple):
+    """A name. `folder` is the plural of its kind; `pattern` matches its forms."""
+
+    folder: str
+    text: str
+    pattern: re.Pattern[str]
+
+    def begins(self, text: str) -> bool:
+        """Return whether a statement begins with the name, after a few words."""
+        found = self.pattern.search(text)
+        return found is not None and len(text[: found.start()].split()) <= MOST_WORDS_BEFORE
 
 
-def find_names(said: Iterable[tuple[str, str]]) -> list[Name]:
-    """Return the names in statements, each given with the title of its note."""
-    texts = [text for _, text in said]
-    plain = {word for text in texts for word in _WORD.findall(text) if word.islower()}
-    towns = {match["name"] for text in texts for match in cues()["town"].finditer(text)}
-    found = defaultdict[_Parts, Counter[str]](Counter[str])
-    for title, text in said:
-        for name, votes in dict(_read(text if title in text else f"{title}. {text}", plain)).items():
-            found[name].update(votes, mentions=1)
-    kept = {name: _folder(votes) for name, votes in found.items() if _is_enough(name, votes, plain)}
+class _Mention(NamedTuple):
+    """A name in a statement; in `context`, `¤` stands for it."""
+
+    statement: Evidence
+    name: str
+    context: str
+    language: str
+
+    def shows(self, sign: str) -> bool:
+        return shows(sign, self.context)
+
+    def has(self, sign: str) -> bool:
+        return shows(sign, self.name)
+
+    @property
+    def key(self) -> _Key:
+        return tuple(_JOINT.split(self.name.lower()))
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether only names look so: several words with capitals, or an identifier."""
+        return self.has("coded") or (" " in self.name and not self.name.islower())
+
+    @property
+    def is_titled(self) -> bool:
+        """Return whether a short title names it."""
+        title = _JOINT.split(self.statement.note.title.lower())
+        return len(title) <= MOST_TITLE_WORDS and not {self.key[0], self.key[-1]}.isdisjoint(title)
+
+    @property
+    def is_name(self) -> bool:
+        """Return whether the spelling shows a name. A capital after a full stop doesn't, nor does any in German, and a
+        word in lower case is one if both the title and a clause begin with it."""
+        title = self.statement.note.title
+        is_titled = title == self.name and (self.statement.leads or self.has("head"))
+        if is_titled or self.is_whole or self.is_defined or self.shows("introduced") or self.has("first_name"):
+            return True
+        if self.name.islower():
+            return title.startswith(self.name) and self.shows("opening") and self.is_subject
+        return self.language != "de" and not self.shows("opens")
+
+    @property
+    def is_defined(self) -> bool:
+        return self.shows("defined" if self.is_whole or self.language != "de" else "defined_ours")
+
+    @property
+    def is_subject(self) -> bool:
+        """Return whether its clause begins with it. In English the verb must look like one after a single word."""
+        is_clear = self.language != "en" or (self.is_whole and self.name[0].isupper())
+        return self.shows("subject" if is_clear else "subject_en")
+
+    @property
+    def points(self) -> int:
+        """Return 2 for a definition or a person's whole name, 1 for another person and for the subject of a clause or
+        note, else 0."""
+        is_record = self.is_whole and self.statement.place == 0 and self.shows("record")
+        is_apposed = self.shows("apposed_en" if self.language == "en" else "apposed")
+        is_first, is_personal = self.has("first_name"), self.has("personal")
+        is_person = is_first and is_personal and not self.has("head")
+        if is_record or is_apposed or is_person or self.is_defined or self.shows("defines") or self.has("legal"):
+            return 2
+        return int(is_first or self.is_subject or (self.is_titled and (is_personal or self.shows("object"))))
+
+
+def find_names(stated: Sequence[Evidence]) -> list[Name]:
+    """Return the names that statements are about."""
+    plain = {word for one in stated for word in _WORD.findall(one.said) if word.islower()}
+    titled = {one.note.title.split(" ")[0] for one in stated} & plain
+    seen = defaultdict[_Key, list[_Mention]](list)
+    for one in stated:
+        for mention in _mentions(one, titled):
+            seen[mention.key].append(mention)
+    ends = Counter(word for key in seen if key[1:] for word in {key[0], key[-1]})
+    for key in [key for key in seen if key[1:] and shows("first_name", key[0])]:
+        for word in {key[0], key[-1]} - plain:
+            seen[key] += seen.get((word,), []) if ends[word] == 1 else []
+    kept = [key for key in sorted(seen) if _is_enough(seen[key], plain)]
     sets = list(map(frozenset, kept))
-    whole = [name for name in sorted(kept) if not any(set(name) < other for other in sets)]
-    return [_named(name, kept[name], whole, plain | towns if _noun(name) else plain) for name in whole]
+    whole = [key for key in kept if not any(set(key) < other for other in sets)]
+    common = plain | ENGLISH
+    return [_named(key, seen[key], whole, common) for key in whole]
 
 
-def find_mentions(names: Iterable[Name], texts: Sequence[str]) -> Mapping[Name, Sequence[int]]:
-    """Return the numbers of the texts that mention each name."""
+def has_subject(one: Evidence) -> bool:
+    """Return whether a statement is about something that looks like a name, known or not."""
+    found = (one for one in _mentions(one, frozenset()) if one.is_name and not one.shows("record"))
+    return any(one.points for one in found)
+
+
+def find_mentions(names: Iterable[Name], texts: Sequence[str]) -> Iterator[tuple[Name, list[int]]]:
+    """Yield each name with the numbers of the texts that mention it."""
     by_word = defaultdict[str, set[int]](set)
     for number, text in enumerate(texts):
-        for word in _WORD.findall(text.lower()):
+        for word in words(text):
             by_word[word].add(number)
-    found: dict[Name, list[int]] = {}
     for name in names:
-        near = set[int]().union(*(by_word[word] for word in _WORD.findall(name.text.lower())))
-        found[name] = [one for one in sorted(near) if name.pattern.search(texts[one])]
-    return found
+        near = set[int]().union(*(by_word[word] for word in words(name.text)))
+        yield name, [one for one in sorted(near) if name.pattern.search(texts[one])]
 
 
-def _noun(name: _Parts) -> str:
-    return name[-1] if name[-1].islower() else ""
-
-
-def _own(name: _Parts) -> _Parts:
-    return name[:-1] if _noun(name) else name
-
-
-def _folder(votes: Counter[str]) -> str:
-    return max(FOLDERS, key=lambda folder: votes[folder])
-
-
-def _is_enough(name: _Parts, votes: Counter[str], plain: Set[str]) -> bool:
-    first, *others = name
-    is_whole = bool(others)
-    if not is_whole and (first.lower() in plain or not (votes["inside"] or votes["clear"])):
+def _is_enough(found: Sequence[_Mention], plain: Set[str]) -> bool:
+    """Return whether there are statements about the name, and enough of them, or another note with it."""
+    about = defaultdict[str, int](int)
+    for one in found:
+        if points := one.points:
+            about[one.statement.said] = max(about[one.statement.said], points + one.statement.leads)
+    name, notes = found[0].name, {one.statement.note.id for one in found}
+    titles = {one.statement.note.title for one in found if one.is_titled}
+    is_lower = any(one.name.islower() for one in found)
+    is_word = any(one.name.islower() and one.shows("determined") and not one.has("noun") for one in found)
+    is_name = any(one.is_name for one in found) or (titles and len(about) > 1)
+    if is_word or not is_name or (name.lower() in plain and not is_lower):
         return False
-    is_named = is_whole or votes["clear"] or votes["mentions"] >= _LEAST_MENTIONS
-    return bool(is_named) and votes[_folder(votes)] + is_whole >= _ENOUGH
+    if shows("product", name) or (not titles and any(one.name.isupper() for one in found)):
+        return len(notes) > 1 and len(about) > 1
+    return bool(about) and (sum(about.values()) + len(titles) >= ENOUGH or len(notes) > 1)
 
 
-def _read(text: str, plain: Set[str]) -> Iterator[tuple[_Parts, Counter[str]]]:
-    """Yield the names in a text with their signs. `plain` are the words that also appear in lower case."""
-    known = words(text)
-    skipped, is_german = _NO_NAMES | stop_words(known), language_of(known) == "de"
-    for match in (*cues()["name"].finditer(text), *cues()["noun_in"].finditer(text)):
-        start, whole = match.start("name"), re.sub(r"['’]s?$", "", match["name"])
-        begins = re.search(r"(?:^|[.!?:;]\s+|\n)\W*$", text[:start]) is not None
-        generic = _words_in(_CUES, "generic")
-        name = _trimmed(re.sub(r".*['’]s ", "", whole).split(), skipped, generic | plain if begins else generic)
-        joined = " ".join(name)
-        if not name or joined.lower() in generic:
-            continue
-        at = text.index(joined, start)
-        noun = match["noun"].strip().lower() if match["noun"] and whole == match["name"] else ""
-        end = max(at + len(joined), match.end("noun"))
-        before, after = text[max(0, at - _BESIDE) : at], text[end : end + _BESIDE]
-        if cues()["none_before"].search(f"{before}{name[0] if name[1:] else ''} ") or cues()["none_after"].match(after):
-            continue
-        if is_german and not name[1:] and cues()["noun_of"].search(before):
-            continue
-        votes = _votes(name, before, after, is_german=is_german)
-        votes["inside"] += at > start or not (begins or is_german)  # only names are capitalized there
-        if noun:
-            votes.update({"places" if cues()["place"].match(noun) else "organizations": _OF_NAME, "clear": 1})
-        yield (*name, noun) if noun else tuple(name), votes
+def _mentions(one: Evidence, titled: Set[str]) -> Iterator[_Mention]:
+    """Yield the names in a statement: runs of capitalized words, identifiers, and words of `titled` in lower case."""
+    known = words(f"{one.note.title} {one.said}")
+    skipped, language = ENGLISH | stop_words(known), language_of(known)
+    spans = [(match.start(), match[0]) for match in cues()["name"].finditer(one.said)]
+    spans += [(match.start(), match[0]) for match in _WORD.finditer(one.said) if match[0] in titled]
+    for start, span in spans:
+        parts = (span if shows("noun", span) else re.split(r"['’]s?(?: |$)", span)[0]).split()
+        leads = skipped - {"may"} if shows("begins", one.said[:start]) else ()
+        while parts[1:] and (shows("lead", parts[0]) or parts[0].lower() in leads):
+            parts = parts[1:]
+        name = " ".join(parts)
+        at = one.said.index(name, start)
+        context = f"{one.said[:at]}¤{one.said[at + len(name) :]}"
+        mention = _Mention(one, name, context, language)
+        if name and not (name.lower() in skipped or mention.has("generic") or mention.shows("excluded")):
+            yield mention
 
 
-def _trimmed(name: list[str], skipped: Set[str], leads: Set[str]) -> list[str]:
-    """Return a name without function words, months and roles around it."""
-
-    def is_lead() -> bool:
-        return len(name) > 1 and name[0].lower() in leads and not cues()["head"].match(" ".join(name[1:]))
-
-    while name and (name[0].lower() in skipped or is_lead()):
-        name = name[1:]
-    while name and name[-1].lower() in skipped:
-        name = name[:-1]
-    is_titled = any(cues()[f"{folder}_inside"].search(" ".join(name)) for folder in ("places", "organizations"))
-    while len(name) > 1 and not is_titled and cues()["role"].match(name[0]):
-        name = name[1:]
-    while len(name) > 2 and not is_titled and not _is_first_name(name[0]) and _is_first_name(name[1]):
-        name = name[1:]
-    return name
+def _named(key: _Key, found: Sequence[_Mention], names: Sequence[_Key], common: Set[str]) -> Name:
+    text = max((one.name for one in found if one.key == key), key=lambda name: (sum(map(str.isupper, name)), name))
+    is_personal = shows("personal", text) and key[-1] not in common
+    folder = _kind_of(text, [one.context for one in found], is_personal=is_personal)
+    own = [word for word in text.split() if not shows("head", word)] or [text]
+    whole = r"[\s-]+".join(map(re.escape, key))
+    forms = [f"(?i:{whole})"]
+    for part in sorted({own[0], own[-1] if folder == "people" else " ".join(own)}):
+        is_clear = part.lower() not in common and sum(part.lower() in other for other in names) < 2
+        if is_clear and len(part) > 2 and not shows("generic", part):
+            forms.append(re.escape(part))
+    return Name(folder, text, re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)"))
 
 
-def _votes(name: Sequence[str], before: str, after: str, *, is_german: bool) -> Counter[str]:
-    joined, is_whole, is_first = " ".join(name), len(name) > 1, _is_first_name(name[0])
-    hints = is_first or ((is_whole or not is_german) and not joined.isupper())
-    is_nobody = _CODED.search(joined) or (not is_whole and (is_german or cues()["at"].search(before)))
-    votes = Counter(people=_OF_NAME - 1, clear=int(is_whole)) if is_first else Counter[str]()
-    for folder in FOLDERS if is_first or not is_nobody else FOLDERS[:-1]:
-        for sign, weight in _SIGNS.items():
-            pattern = cues().get(f"{folder}_{sign}")
-            if pattern is None or (weight == _HINT and not hints) or (sign == "may" and not is_first):
-                continue
-            is_behind = sign in {"after", "does", "may"}
-            if pattern.match(after) if is_behind else pattern.search(joined if sign == "inside" else before):
-                votes.update({folder: weight, "clear": weight >= _ENOUGH})
-    return votes
-
-
-def _named(name: _Parts, folder: str, names: Sequence[_Parts], common: Set[str]) -> Name:
-    own, noun = _own(name), _noun(name)
-    is_person = folder == "people"
-    short = {own[0], own[-1]} if is_person else [word for word in own if not cues()["head"].match(word)][:1]
-    alone = [word for word in short if not {word, word.lower()} & common and sum(word in one for one in names) == 1]
-    forms = [r"[\s-]+".join(map(re.escape, name))]
-    if is_person and name[1:]:
-        forms.append(rf"{re.escape(name[-1])}, {re.escape(name[0])}")
-    if noun:
-        forms.append(rf"{noun} (?:in|at) {re.escape(' '.join(own))}")
-        if sum(_noun(one) == noun for one in names) == 1:
-            forms.append(rf"(?:^|(?<=the )|(?<=our )){noun}")
-    pattern = "|".join([f"(?i:{'|'.join(forms)})", *sorted(map(re.escape, alone))])
-    return Name(folder, " ".join(name), " ".join(own), re.compile(rf"(?<!\w)(?:{pattern})(?!\w)"))
+def _kind_of(name: str, contexts: Sequence[str], *, is_personal: bool) -> str:
+    """Return the most likely kind of a name. In each context, `¤` stands for the name."""
+    votes = Counter[str](people=2 * is_personal + _INSIDE * shows("first_name", name))
+    signs = ("inside", _INSIDE, [name]), ("sure", _SURE, contexts), ("hint", 1, contexts)
+    for folder, (sign, weight, texts) in product(FOLDERS, signs):
+        votes[folder] += weight * sum(len(set(cues()[f"{folder}_{sign}"].findall(text))) for text in texts)
+    best = max(FOLDERS, key=votes.__getitem__)
+    return best if votes[best] else OTHER
