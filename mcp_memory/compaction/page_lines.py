@@ -1,13 +1,10 @@
 """Chooses what the page of a topic says of each note: whole sentences about what holds, no history and no question."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from mcp_memory.comparison.other_value import NoteText
-from mcp_memory.comparison.replaced import is_replaced
 from mcp_memory.comparison.values import EVENT, LIMITS, PAST
 from mcp_memory.models import NoteRecord
 from mcp_memory.recall.moments.lasting_statements import is_rule
-from mcp_memory.runtime.health import give_way
 from mcp_memory.summarizers.base import StatementRank, SummarySource
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.facts import facts
@@ -29,7 +26,7 @@ _RULING = frozenset({"decision", "preference", "workflow", "lesson"})
 """The kinds of notes that say what is to be done."""
 
 
-def source_of(note: NoteRecord, text: str, *, is_overtaken: bool) -> SummarySource:
+def source_of(note: NoteRecord, text: str, newer: int | None, day: str, *, is_overtaken: bool) -> SummarySource:
     said, title = _statement_in(note.kind, text), note.title.rstrip(".")
     is_plain = is_harmless(title) and [one.text for one in sentences(title)] == [title]
     is_lead = is_plain and len(title.split()) <= MOST_LEAD_WORDS and not title.endswith("…")
@@ -38,17 +35,7 @@ def source_of(note: NoteRecord, text: str, *, is_overtaken: bool) -> SummarySour
     rank = StatementRank.RULE if note.kind in _RULING else StatementRank.OTHER
     if rank is StatementRank.OTHER and (note.kind == "fact" or _rules(said)):
         rank = StatementRank.FACT
-    return SummarySource(note.title, text, note.kind, note.tags, is_overtaken, said, rank)
-
-
-def overtaken_among(notes: Sequence[NoteText]) -> set[int]:
-    """Return the indices of the notes that later notes replace."""
-    found = set[int]()
-    for at, note in enumerate(notes):
-        give_way()
-        if any(is_replaced(note, later) for later in notes[at + 1 :]):
-            found.add(at)
-    return found
+    return SummarySource(note.title, text, note.kind, note.tags, is_overtaken, said, rank, newer, day)
 
 
 def _statement_in(kind: str, text: str) -> str:

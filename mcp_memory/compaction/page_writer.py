@@ -7,13 +7,16 @@ from typing import NamedTuple
 
 from ulid import ULID
 
-from mcp_memory.compaction.page_lines import overtaken_among, source_of
+from mcp_memory.compaction.page_lines import source_of
 from mcp_memory.comparison.other_value import NoteText
+from mcp_memory.comparison.updates import Updates
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import Clock, Filters, NoteId, NotePath, NoteRecord
 from mcp_memory.runs.journal import WriteStep
+from mcp_memory.runtime.health import give_way
 from mcp_memory.summarizers.base import StatementRank, Summarizer, Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.extractive import EARLIER
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import short_title, title_of
 from mcp_memory.text.language.facts import Fact, facts
@@ -32,6 +35,7 @@ from mcp_memory.topics.page import (
     link,
     related_section,
     render,
+    span,
     summary_sentences,
     summary_text,
     with_related_section,
@@ -75,17 +79,24 @@ class PageWriter:
         for topic in topics:
             if topic.page:
                 text = summary_sentences(body := self.vault.read(topic.page_path).body)
-                gist = " ".join(summary_text(body).partition("\n\n")[0].split())
+                lines = summary_text(body).partition("\n\n")[0].splitlines()
+                gist = " ".join(line.removeprefix("- ") for line in lines if not line.startswith(EARLIER))
                 said = f"{topic.title}: {gist}"
                 sources.append(SummarySource(topic.title, text, "", topic.page.tags, False, said, StatementRank.RULE))
         notes = [(record, self.vault.read(record.path)) for record in leaves]
         for record, file in notes:
             if file.record.etag != record.etag:
                 raise NotFound(f"{record.path} has changed meanwhile")
-        texts = [NoteText(file.body, note.title, note.kind, note.project, note.session) for note, file in notes]
         overtaken = {conflict.older for conflict in self.index.conflicts() if not conflict.is_double}
-        overtaken |= {notes[at][0].id for at in overtaken_among(texts)}
-        return sources + [source_of(note, file.body, is_overtaken=note.id in overtaken) for note, file in notes]
+        updates = Updates([NoteText(file.body, note.title, note.kind) for note, file in notes])
+        days = [span(note.first_date, None) for note, _ in notes]
+        first = len(sources)
+        for at, (note, file) in enumerate(notes):
+            give_way()
+            later = updates.find(at)
+            newer = first + later if later is not None and days[later] > days[at] else None
+            sources.append(source_of(note, file.body, newer, days[at], is_overtaken=note.id in overtaken))
+        return sources
 
     def project_title(self, folder: NotePath, project: str) -> str:
         """Return the title of a project's own topic, the project's name; empty for any other topic."""

@@ -46,7 +46,7 @@ EVENT, PARTICIPLE, STATES = _pattern(_TABLE["event"]), _pattern(_TABLE["particip
 CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
     _pattern(_TABLE[name]) for name in ("change_verb", "head_ends", "before_name", "clause", "turned_down")
 )
-HISTORY, PAST, AMENDED, ADDED = (_pattern(_TABLE[name]) for name in ("history", "past", "amended", "added"))
+HISTORY, PAST, AMENDED = (_pattern(_TABLE[name]) for name in ("history", "past", "amended"))
 REPORTED = _pattern(_TABLE["reported"])
 EXCEPT, SCOPE, SETS, TENTATIVE = (_pattern(_TABLE[name]) for name in ("except", "scope", "sets", "tentative"))
 ASIDES, LIMITS, FRAME, LANGUAGES = (_pattern(_TABLE[name]) for name in ("asides", "limits", "frame", "languages"))

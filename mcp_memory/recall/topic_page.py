@@ -14,6 +14,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import PAGES, Filters, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.context_budget import BudgetedText, choose, size
 from mcp_memory.recall.excerpts import Excerpt, stretches
+from mcp_memory.summarizers.extractive import EARLIER
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.sentences import sentences
@@ -84,22 +85,23 @@ def choose_with_page(
 
 
 def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
-    """Return as much of a page as fits, and the call that gets the whole page. These are all lines, or every second or
-    third line and so on, since lines follow the order of the notes. The text is empty if not even a single line
-    fits."""
+    """Return as much of a page as fits, and the call that gets the whole page. These are all lines, or all that aren't
+    earlier statements, or every second or third of these and so on, since lines follow the order of the notes. The text
+    is empty if not even a single line fits."""
     whole = page.excerpt
-    filled = {at: line for at, line in enumerate(whole.text.split("\n"), whole.start_line) if line.strip()}
-    for step in range(1, len(filled) + 1):
-        lines = filled if step > 1 else dict(enumerate(whole.text.split("\n"), whole.start_line))
-        text = BudgetedText(tuple(stretches(whole, dict(list(lines.items())[::step]))), (visible(page.more),))
+    numbered = enumerate(whole.text.split("\n"), whole.start_line)
+    filled = {at: line for at, line in numbered if line.strip() and not line.startswith(EARLIER)}
+    for step in range(len(filled) + 1):
+        lines = filled if step else dict(enumerate(whole.text.split("\n"), whole.start_line))
+        text = BudgetedText(tuple(stretches(whole, dict(list(lines.items())[:: step or 1]))), (visible(page.more),))
         if size(text) <= room_chars:
             return text
     return BudgetedText(())
 
 
 def without_sentences(page: Excerpt, texts: Sequence[str]) -> Excerpt | None:
-    """Return a page of the sources' own sentences, a line each, without the sentences of these texts. None if no other
-    is left."""
+    """Return a page of the sources' own sentences, a line each, without the sentences of these texts, and without the
+    earlier statements below them. None if no other is left."""
     hidden = {_plain(sentence.text) for text in texts for sentence in sentences(text)} - {""}
     wholes = [_plain(text) for text in texts]
 
@@ -107,7 +109,13 @@ def without_sentences(page: Excerpt, texts: Sequence[str]) -> Excerpt | None:
         words = _plain(line)
         return any(words in whole for whole in wholes) or any(sentence in words for sentence in hidden)
 
-    lines = ["" if line.strip() and is_theirs(line) else line for line in page.text.split("\n")]
+    lines, is_above_shown = list[str](), True
+    for line in page.text.split("\n"):
+        is_earlier = line.startswith(EARLIER)
+        statement = line.partition("): ")[2] if is_earlier else line
+        is_shown = (is_above_shown or not is_earlier) and not (line.strip() and is_theirs(statement))
+        lines.append(line if is_shown else "")
+        is_above_shown = is_above_shown if is_earlier else is_shown
     return replace(page, text="\n".join(lines)) if any(map(str.strip, lines)) else None
 
 

@@ -99,6 +99,9 @@ class SummarySource:
     statement: str = ""
     """The whole sentences of the source that a page quotes."""
     rank: StatementRank = StatementRank.OTHER
+    newer: int | None = None
+    """The index of a later source that may change what this one says. A page quotes this source below the later one."""
+    day: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """Summarizes with the sources' own sentences. No model, no network, deterministic.
 
-A page states rules, then facts, each the newest first: whole sentences, which `SummarySource.statement` chooses.
+A page states rules, then facts, each the newest first: whole sentences, which `SummarySource.statement` chooses. Below
+a statement follow the earlier ones that it may change, with their days: words don't say reliably what still holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,8 @@ NAME = "extractive"
 LEAST_LINES, MOST_LINES = 2, 16
 """The fewest statements on a page, whatever the budget, and the most, which are read at a glance. The page links to the
 other notes."""
+EARLIER = "  - earlier ("
+"""The start of a line with a statement that the line above may change; its day follows."""
 MOST_QUESTIONS = 5
 SETTLED, LEAST_SETTLED = 1 / 3, 2
 """The share and number of a question's telling words in a later source that settles the question."""
@@ -43,19 +46,21 @@ class ExtractiveSummarizer:
         gist. A plain list has a sentence or the title of each source."""
         title = title_of(request.sources, request.common, request.hint)
         said = [_said(source, title, is_page=bool(request.gist_sentences)) for source in request.sources]
-        lines, left = list[str](), request.budget_tokens * CHARS_PER_TOKEN
-        least = LEAST_LINES if request.gist_sentences else 0
-        for at in sorted(range(len(said)), key=lambda at: (request.sources[at].rank, -at)):
-            is_due = request.sources[at].rank is not StatementRank.OTHER or len(lines) < least
-            is_repeated = any(content_words(said[at]) <= content_words(line) for line in lines)
-            if said[at] and not is_repeated and len(lines) < MOST_LINES and (is_due or len(said[at]) + 3 <= left):
-                lines.append(said[at])
-                left -= len(said[at]) + 3
-        if not lines and least == 0:
-            lines = [cut for text in said[-1:] if (cut := truncate(text, request.budget_tokens - 1))]
-        listed = "\n".join(f"- {line}" for line in lines[request.gist_sentences :])
+        newest = _newest(request.sources, said)
+        chosen = _choose(request, said, newest)
+        if not chosen and not request.gist_sentences:
+            cut = [text for one in said[-1:] if (text := truncate(one, request.budget_tokens - 1))]
+            return Summary(title, "\n".join(f"- {text}" for text in cut), NAME)
+        changing = {newest[at] for at in chosen if newest[at] != at}
+        gist = [at for at in chosen if newest[at] not in changing][: request.gist_sentences]
+        lines = list[str]()
+        for at in chosen:
+            if at not in gist:
+                is_newest = newest[at] == at
+                lines.append(f"- {said[at]}" if is_newest else f"{EARLIER}{request.sources[at].day}): {said[at]}")
         questions = [bare_sentence(question, title) for question in _open_questions(request)]
-        return Summary(title, listed, NAME, "\n".join(lines[: request.gist_sentences]), questions[:MOST_QUESTIONS])
+        shown = "\n".join(said[at] for at in gist)
+        return Summary(title, "\n".join(lines), NAME, shown, questions[:MOST_QUESTIONS])
 
     def ask(self, prompt: Prompt) -> LlmReply:  # noqa: ARG002 -- the port's signature
         """Raises SummarizerUnavailable."""
@@ -71,10 +76,39 @@ class ExtractiveSummarizer:
         pass
 
 
+def _choose(request: SummaryRequest, said: Sequence[str], newest: Sequence[int]) -> list[int]:
+    """Return the sources to quote, in order: each below the newest source on the same matter, which has the best rank
+    among them."""
+    ranks = dict[int, StatementRank]()
+    for source, at in zip(request.sources, newest, strict=True):
+        ranks[at] = min(source.rank, ranks.get(at, source.rank))
+    chosen, left = list[int](), request.budget_tokens * CHARS_PER_TOKEN
+    least = LEAST_LINES if request.gist_sentences else 0
+    for at in sorted(range(len(said)), key=lambda at: (ranks[newest[at]], -newest[at], -at)):
+        is_due = ranks[newest[at]] is not StatementRank.OTHER or len(chosen) < least
+        is_repeated = any(content_words(said[at]) <= content_words(said[one]) for one in chosen)
+        fits = len(chosen) < MOST_LINES and (is_due or len(said[at]) + 3 <= left)
+        if said[at] and not is_repeated and fits and newest[at] in {at, *chosen}:
+            chosen.append(at)
+            left -= len(said[at]) + 3
+    return chosen
+
+
+def _newest(sources: Sequence[SummarySource], said: Sequence[str]) -> list[int]:
+    """Return for each source the newest quoted source on the same matter; for most, themselves."""
+    newest = list(range(len(said)))
+    for at in reversed(range(len(said))):
+        later = sources[at].newer
+        if later is not None and said[newest[later]]:
+            newest[at] = newest[later]
+    return newest
+
+
 def _said(source: SummarySource, title: str, *, is_page: bool) -> str:
-    """Return what a summary says of the source; empty for a source that newer ones replace."""
+    """Return what a summary says of the source; empty for a source that a newer one replaces, if none is known."""
     if is_page:
-        return bare_sentence(source.statement, title) if source.statement and not source.is_overtaken else ""
+        is_alone = source.is_overtaken and source.newer is None
+        return bare_sentence(source.statement, title) if source.statement and not is_alone else ""
     return next((sentence.text for sentence in sentences(source.text[:READ_CHARS])), source.title)
 
 

@@ -1,4 +1,4 @@
-"""What the page of a topic says of its notes: every rule in whole sentences, the newest first, and nothing replaced."""
+"""What the page of a topic says of its notes: every rule in whole sentences, the newest first, then what it changed."""
 
 from __future__ import annotations
 
@@ -44,15 +44,26 @@ DEPLOYS = [
 ]  # fmt: skip
 
 
-async def test_a_page_says_each_rule_that_holds_and_only_links_to_what_it_replaces(toy_world: World) -> None:
+async def test_a_page_says_each_rule_and_below_it_the_earlier_rule_that_it_may_change(toy_world: World) -> None:
     page = await page_of(toy_world, DEPLOYS)
     assert lines_of(page) == [
-        "We deploy on Wednesdays only, from now on.",
         "Run `just smoke` before every deploy.",
         "How to deploy: Tag the release, push the tag, then run `just ship`.",
+        "We deploy on Wednesdays only, from now on.",
+        "  - earlier (2026-11-23): We deploy only on Tuesdays and Thursdays, because Ada is there.",
     ]
     listed = [line for line in page.partition(CHILDREN)[2].splitlines() if line.startswith("- ")]
     assert len(listed) == len(DEPLOYS) and [line.endswith(", replaced)") for line in listed].count(True) == 1
+
+
+async def test_notes_of_one_day_have_no_order(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        for hours in (4, 2, 1):
+            await engine.append(f"Parcels wait {hours} hours at the depot.", title="Parcels", project="harbor")
+        await embedded(engine)
+        await engine.compact()
+    (path,) = toy_world.root.glob(f"topics/*/{PAGE}")
+    assert "earlier" not in path.read_text()
 
 
 async def test_a_line_is_clear_without_its_note(toy_world: World) -> None:

@@ -51,7 +51,7 @@ async def test_a_topic_as_a_whole_gets_its_page_and_of_its_notes_what_the_page_l
         assert answer.split("\n")[1].startswith("topic of 4 notes") and f" {page}:" in answer.split("\n")[1]
         assert page in str((await engine.ask("search", query=SUBJECT)).get("note"))
         assert page not in str((await engine.ask("search", query="Which tea needs 61 degrees?")).get("note"))
-        assert page in paths and len({path for path in paths if path.startswith(page.rpartition("/")[0])}) == 4
+        assert page in paths and len({path for path in paths if path.startswith(page.rpartition("/")[0])}) == 3
         assert "topic of 4 notes" in answer and "## Children" not in answer
         assert all(answer.count(f"of {60 + n} degrees") == 1 for n in range(4))
         for first, text in re.findall(rf"^.* {page}:(\d+)[^>]*\n>(Green tea[^\n]*)$", answer, re.MULTILINE):
@@ -76,6 +76,25 @@ async def test_a_page_is_given_without_what_a_private_or_muted_note_says(toy_wor
             )
         await engine.sweep()
         assert page not in await shown(engine, SUBJECT), "nothing is left of it"
+
+
+async def test_a_thinned_page_drops_earlier_statements_first_and_they_go_with_a_hidden_later_one(
+    toy_world: World,
+) -> None:
+    rules = ["Green tea from Uji is kept for 30 days.", "Green tea from Uji is kept for 20 days now.", *TEA[:2]]
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        for text in [*rules, *RAIL]:
+            toy_world.later(days=1)
+            await engine.append(text, kind="decision")
+        await embedded(engine)
+        await engine.run_job("topics")
+        answers = [await engine.recall(SUBJECT, budget_tokens=budget) for budget in (200, 2000)]
+        assert [answer.count("  - earlier (") for answer in answers] == [0, 2]
+        (later,) = toy_world.root.glob("notes/**/*for-20-days*.md")
+        later.write_text(later.read_text().replace("---\n", "---\nmuted: true\n", 1))
+        await engine.sweep()
+        answer = await engine.recall(SUBJECT)
+        assert "20 days" not in answer and "earlier (2026-11-22)" not in answer and "earlier (2026-11-24)" in answer
 
 
 async def test_its_links_are_a_call_away(toy_world: World) -> None:

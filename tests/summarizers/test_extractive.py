@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -115,6 +116,28 @@ def test_a_page_states_rules_then_facts_each_the_newest_first_and_others_as_room
     assert whole.text == "- Staging has 12 slots.\n- The pool broke on Monday."
     few = SUMMARIZER.summarize(SummaryRequest(sources[:1], 1, gist_sentences=2))
     assert few.gist == "The pool broke on Monday.", "an empty page helps nobody"
+
+
+def test_a_page_quotes_an_earlier_statement_with_its_day_below_the_later_ones_that_may_change_it():
+    said = [
+        "The pool gets 9 slots.",
+        "Ada restarts it.",
+        "The pool gets 20 slots.",
+        "The pool gets 40 slots.",
+    ]
+    newer = [2, None, 3, None]
+    sources = [
+        SummarySource("Pool", text, statement=text, rank=StatementRank.FACT, newer=later, day=f"2026-05-0{day}")
+        for day, (text, later) in enumerate(zip(said, newer, strict=True), 1)
+    ]
+    sources[0] = replace(sources[0], rank=StatementRank.RULE)
+    summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=3))
+    assert summary.gist == "Ada restarts it."
+    assert summary.text.split("\n") == [
+        "- The pool gets 40 slots.",
+        "  - earlier (2026-05-03): The pool gets 20 slots.",
+        "  - earlier (2026-05-01): The pool gets 9 slots.",
+    ]
 
 
 def test_a_page_has_at_most_16_lines_and_no_line_twice():
