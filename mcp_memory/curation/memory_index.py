@@ -32,11 +32,12 @@ def memory_index(
     index: Index, uses: Mapping[NoteId, NoteUse], wanted: Filters, layout: Layout, today: date
 ) -> str:  # fmt: skip
     """Return the lines, identical for the same notes and day of use. Reads the index, so call it in a worker thread."""
-    pages = Filters(PAGES, private=wanted.private, path_prefix=layout.in_home(SESSIONS))
-    notes, sessions = (
-        [note for note in index.notes(filters, MOST_NOTES) if not (note.is_log or is_closed(note.project))]
-        for filters in (wanted, pages)
-    )
+
+    def listed(filters: Filters) -> list[NoteRecord]:
+        return [note for note in index.notes(filters, MOST_NOTES) if not (note.is_log or is_closed(note.project))]
+
+    notes = listed(wanted)
+    sessions = listed(Filters(PAGES, private=wanted.private, path_prefix=layout.in_home(SESSIONS)))
     sessions.sort(key=date_of, reverse=True)
     latest = {note.project: date_of(note).date() for note in sorted([*notes, *sessions], key=date_of) if note.project}
     active = {name: day for name, day in latest.items() if today - day < WARM_WITHIN}

@@ -75,8 +75,9 @@ def _language(table: Mapping[str, Any]) -> Language:
         for name, phrases in table.items()
         if not isinstance(phrases, dict)
     }
-    outright, tentative = (
-        {StatementKind(kind): re.compile(either(phrases, parts)) for kind, phrases in table.get(name, {}).items()}
-        for name in ("outright", "tentative")
-    )
-    return Language(patterns, outright, tentative)
+
+    def kinds(name: str) -> dict[StatementKind, re.Pattern[str]]:
+        found = table.get(name, {}).items()
+        return {StatementKind(kind): re.compile(either(phrases, parts)) for kind, phrases in found}
+
+    return Language(patterns, kinds("outright"), kinds("tentative"))

@@ -188,7 +188,11 @@ def _by_words(tree: _Tree, rows: Sequence[int], config: TopicsConfig) -> list[li
     notes = [tree.notes[row] for row in rows]
     near = with_words(tree.vectors[rows], [note.words for note in notes], [note.said for note in notes])
     groups = clusters(near, range(len(rows)), least_cosine=WORD_COSINE, most=config.max_leaves)
-    return [[rows[at] for at in group] for group in sorted(groups) if len(group) >= config.min_leaves]
+    found = list[list[int]]()
+    for group in sorted(groups):
+        if len(group) >= config.min_leaves:
+            found.append([rows[at] for at in group])
+    return found
 
 
 def _owner_filing(tree: _Tree, config: TopicsConfig, *, by_name: bool) -> list[PlanJob]:
