@@ -143,7 +143,7 @@ async def test_sessions_are_told_apart_by_their_whole_name(world: World) -> None
             await store(engine, name, [f"The kettle has the number {number}77."])
         for number, name in enumerate(names):
             text = await seen(engine, name, "which number has the kettle")
-            assert [at for at in range(len(names)) if f"{at}77" in text] == [number]
+            assert [at for at in range(len(names)) if f"number {at}77" in text] == [number]
     assert not [path for path in world.root.parent.iterdir() if "team" in path.name]
 
 
