@@ -47,7 +47,7 @@ class NoteState(StrEnum):
 
     ACTIVE = "active"
     ARCHIVED = "archived"  # in `_archive/`, or superseded, or archived by status
-    REPLACED = "replaced"  # superseded, and in `_archive/`; only a search as of a past date finds it
+    REPLACED = "replaced"  # a superseded note in `_archive/`
     INBOX = "inbox"  # a candidate in `_inbox/` that awaits review
     SUMMARY = "summary"  # a page of the topic tree: made from other notes, so it would repeat them in an answer
     TRANSCRIPT = "transcript"  # a captured session: searched only if its folder is asked for

@@ -88,13 +88,13 @@ class PageWriter:
             if file.record.etag != record.etag:
                 raise NotFound(f"{record.path} has changed meanwhile")
         overtaken = {conflict.older for conflict in self.index.conflicts() if not conflict.is_double}
-        updates = Updates([NoteText(file.body, note.title, note.kind) for note, file in notes])
         days = [span(note.first_date, None) for note, _ in notes]
+        updates = Updates([NoteText(file.body, note.title, note.kind) for note, file in notes], days)
         first = len(sources)
         for at, (note, file) in enumerate(notes):
             give_way()
             later = updates.find(at)
-            newer = first + later if later is not None and days[later] > days[at] else None
+            newer = None if later is None else first + later
             sources.append(source_of(note, file.body, newer, days[at], is_overtaken=note.id in overtaken))
         return sources
 

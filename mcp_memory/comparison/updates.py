@@ -42,18 +42,20 @@ class _Note(NamedTuple):
 
 
 class Updates:
-    """`notes` are the notes of a page, oldest first."""
+    """`notes` are the notes of a page, oldest first, with their `days` (ISO 8601)."""
 
-    def __init__(self, notes: Sequence[NoteText]) -> None:
+    def __init__(self, notes: Sequence[NoteText], days: Sequence[str]) -> None:
         self._notes = [_read(note) for note in notes]
+        self._days = days
         self._counts = Counter(word for note in self._notes for word in note.words)
 
     def find(self, at: int) -> int | None:
-        """Return the index of the later note that most probably changes the note at an index."""
+        """Return the index of the later note that most probably changes the note at an index. Notes of one day belong
+        together, unless the later has a sign of change."""
         best, found = 0.0, None
         for later in range(at + 1, len(self._notes)):
             alike = self._likeness(self._notes[at], self._notes[later])
-            if alike > best:
+            if alike > best and (self._days[later] > self._days[at] or self._notes[later].is_change):
                 best, found = alike, later
         return found
 

@@ -63,7 +63,7 @@ def only_instance(state: StateFolder, *, known_vault: bool = False) -> Generator
         os.close(os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         until = time.monotonic() + PREDECESSOR_S
         while time.monotonic() < until and state.lock.exists() and not state.lock.stat().st_size:
-            time.sleep(0.02)
+            time.sleep(0.02)  # between two looks, as a file doesn't say when it is written
     instance = InstanceLock(state)
     try:
         state.daemon.unlink(missing_ok=True)  # otherwise a killed daemon's address would pass for ours

@@ -157,8 +157,8 @@ class RecallAnswerer:
         found, passages = choose_with_page(relevant, topic, room, known, filters.project)
         further: Sequence[str] = ()
         if filters.until:
-            given, what = (self.vault.chains, passages), "reading what holds now"
-            further = await in_thread(remarks_on, *given, deadline_s=READ_DEADLINE_S, what=what)
+            what = "reading what holds now"
+            further = await in_thread(remarks_on, self.vault.chains, passages, deadline_s=READ_DEADLINE_S, what=what)
         for line in filter(None, [*further, stale]):
             found = with_notice(found, line, frame.room(budget_tokens))
         return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, [*chosen, *pointed], unsure)
@@ -167,9 +167,10 @@ class RecallAnswerer:
         """Rank the passages that answer a question, without pages that quote a forgotten note."""
         ranked = await self.searcher.rank(query, filters=filters, limit=most)
         pages = {chunk.passage.note.path for chunk in ranked.passages if is_made(chunk.passage.note)}
+        if not pages:
+            return ranked
         gone = await in_thread(withheld_among, pages, self.vault, self.index, deadline_s=LOOK_S, what="reading pages")
-        shown = [chunk for chunk in ranked.passages if chunk.passage.note.path not in gone]
-        return replace(ranked, passages=tuple(shown))
+        return replace(ranked, passages=tuple(one for one in ranked.passages if one.passage.note.path not in gone))
 
     async def _now(self, chunks: Sequence[RankedChunk], filters: Filters, query: str) -> list[Passage]:
         """Return the passages with what holds now."""

@@ -70,9 +70,9 @@ class _Remark(NamedTuple):
 
 class Trouble:
     """A task of the person that may be a problem, up to its solution. `was_there`: no change of the session caused it.
-    `failed`: the calls that failed or were called wrong; `refuting`: the messages that call them wrong; `changes`: the
-    calls since then; `remarks`: what was said since then, and `earlier` before; `former`: the lesson that turned out to
-    be wrong."""
+    `failed` has the calls that failed or were called wrong, `refuting` the messages that call them wrong, and `changes`
+    the calls since then. `earlier` has the remarks up to then, `remarks` those since then. `former` is the lesson that
+    turned out to be wrong."""
 
     def __init__(self, asked: str = "", offset: int = -1) -> None:
         own = (one.text for one in user_sentences(asked))
@@ -88,7 +88,8 @@ class Trouble:
 
     def ends_with(self, message: TranscriptMessage, answer: str) -> bool:
         """Take up a message of the person, and the `answer` to it; return whether it ends the problem."""
-        text, own = message.turn.text, user_sentences(message.turn.text)
+        text = message.turn.text
+        own = user_sentences(text)
         self.said[message.offset] = text
         self.confirmed = next((one.text for one in own if says_it_works(one)), "")
         is_wrong = _has("wrong", text) or _has("wrong", answer) or _pasted_errors(text)
@@ -128,9 +129,9 @@ class Trouble:
 
     def follow(self, message: TranscriptMessage) -> None:
         """Take up a call that didn't fail."""
-        call, changes = call_text(message), acts(message)
+        call = call_text(message)
         is_again = any(repeats(message, one) for one in self.failed)
-        if self.succeeded or not (changes or (is_again and (self.changes or self.remarks))):
+        if self.succeeded or not (acts(message) or (is_again and (self.changes or self.remarks))):
             return
         self.changes.append(message)
         is_other = len(self.changes) > 1 or self.remarks or call not in map(call_text, self.failed)
@@ -157,7 +158,8 @@ class Trouble:
 
     def lesson(self) -> Iterator[Candidate]:
         """Yield the lesson, unless the problem is open, was a slip or went away, or has no explanation."""
-        said = self._explaining(self.remarks) or self._explaining([*self.earlier, *self.remarks])
+        heard = [*self.earlier, *self.remarks]
+        said = self._explaining(self.remarks) or self._explaining(heard)
         reason, known = said[0].text if said else "", [call_text(one) for one in self.failed]
         edits = [one for one in self.changes if not command_of(one)]
         is_known = reason or self.confirmed or (self.errors and len(known) > 1)
@@ -169,7 +171,7 @@ class Trouble:
         tried = [call_text(one) for one in self.failed if acts(one) and call_text(one) not in shown]
         about = content_words("\n".join([reason, *worked]))
         error = max(self.errors, key=lambda line: len(content_words(line) & about), default="")
-        told = [one for one in [*self.earlier, *self.remarks] if one in said and one.text not in self.refused]
+        told = [one for one in heard if one in said and one.text not in self.refused]
         own = [one.text for one in told if one.role is Role.USER]
         parts = [
             ("The error:\n> ", f"`{error}`" if error and "`" not in error else error),

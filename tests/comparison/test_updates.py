@@ -8,6 +8,7 @@ from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.comparison.updates import Updates
 
 DECISION = "decision"
+DAYS = ("2026-03-17", "2026-05-06")
 
 
 @pytest.mark.parametrize(
@@ -42,8 +43,10 @@ DECISION = "decision"
 )  # fmt: skip
 def test_a_note_that_changes_a_rule_is_found(older: tuple[str, str], newer: tuple[str, str]) -> None:
     old, new = (NoteText(text, title, DECISION) for title, text in (older, newer))
-    assert Updates([old, new]).find(0) == 1
-    assert Updates([old, NoteText(new.text, new.title, "lesson")]).find(0) is None, "a lesson tells what happened once"
+    assert Updates([old, new], DAYS).find(0) == 1
+    assert Updates([old, NoteText(new.text, new.title, "lesson")], DAYS).find(0) is None, (
+        "a lesson tells what happened once"
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,4 +62,13 @@ def test_a_note_that_changes_a_rule_is_found(older: tuple[str, str], newer: tupl
 )  # fmt: skip
 def test_rules_of_two_things_are_no_update(older: tuple[str, str], newer: tuple[str, str]) -> None:
     old, new = (NoteText(text, title, DECISION) for title, text in (older, newer))
-    assert Updates([old, new]).find(0) is None
+    assert Updates([old, new], DAYS).find(0) is None
+
+
+def test_a_note_of_the_same_day_changes_a_rule_only_with_a_sign_of_change() -> None:
+    old = NoteText("The off duty goes out four weeks ahead.", "The off duty", DECISION)
+    changed = NoteText("HR want the off duty six weeks ahead now.", "HR want the off duty", DECISION)
+    other = NoteText("The ward share has the off duty for two weeks.", "Off duty on the share", DECISION)
+    assert Updates([old, changed], DAYS[:1] * 2).find(0) == 1
+    assert Updates([old, other], DAYS[:1] * 2).find(0) is None
+    assert Updates([old, other], DAYS).find(0) == 1

@@ -86,8 +86,9 @@ def _write(settings: Settings, out: BinaryIO, left_out: list[SkippedItem], *, fo
         notes = jsonl.exported(
             lambda after: session.ask("export", {"after": after}), storage, left_out, forgotten=forgotten
         )
-        for number, (file, facts) in enumerate(notes, 1):  # noqa: B007 -- the last number is the count
+        for file, facts in notes:
             out.write(jsonl.line(file, facts))
+            number += 1
     return number
 
 

@@ -12,8 +12,8 @@ YOU = "you"
 
 
 class Evidence(NamedTuple):
-    """What is `said` at a `line` of a note; for a log, `note` is the entry. `subject` says of what, if the words don't.
-    `place` counts from 0 in the note, which says `total` things."""
+    """A statement at a `line` of a note. For a log, `note` is the entry. `subject` names the statement's subject if the
+    words `said` don't. `place` is the statement's number in the note, from 0, and `total` the note's statements."""
 
     note: NoteRecord
     said: str
