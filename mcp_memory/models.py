@@ -43,11 +43,12 @@ class Status(StrEnum):
 
 
 class NoteState(StrEnum):
-    """The states of a note for search and recall, which use only `ACTIVE` notes unless asked otherwise."""
+    """The states of a note for search and recall, which use only `ACTIVE` notes unless asked otherwise. `REPLACED`
+    notes are superseded and in `_archive/`."""
 
     ACTIVE = "active"
     ARCHIVED = "archived"  # in `_archive/`, or superseded, or archived by status
-    REPLACED = "replaced"  # a superseded note in `_archive/`
+    REPLACED = "replaced"
     INBOX = "inbox"  # a candidate in `_inbox/` that awaits review
     SUMMARY = "summary"  # a page of the topic tree: made from other notes, so it would repeat them in an answer
     TRANSCRIPT = "transcript"  # a captured session: searched only if its folder is asked for
