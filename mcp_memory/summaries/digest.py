@@ -26,8 +26,9 @@ LEAST, MOST_LINES, MOST_COMPARED = 2, 15, 200
 """The minimum number of sessions or log entries for a day's page, the most lines in each part of a page, and the number
 of latest titles checked for repetition."""
 
+DECISIONS = {"decision", "preference"}
 _PARTS = {
-    "Sessions": {"session"}, "Decided": {"decision", "preference"}, "Learned": {"fix", "lesson", "workflow", "skill"},
+    "Sessions": {"session"}, "Decided": DECISIONS, "Learned": {"fix", "lesson", "workflow", "skill"},
     "Promised": {"commitment"}, "Logged": {"log"},
 }  # fmt: skip
 _OTHER, _LEFT_OPEN = "Noted", "Left open"

@@ -1,6 +1,6 @@
 """Summarizes each session that has ended or been idle for a while, and any period on request."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,9 +19,8 @@ from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.statements.candidate import CROWDED_OUT
-from mcp_memory.summaries.digest import Digests
+from mcp_memory.summaries.digest import DECISIONS, Digests
 from mcp_memory.summaries.session_facts import (
-    DECIDED,
     LEFT_OPEN,
     Parts,
     choose_points,
@@ -46,7 +45,7 @@ MOST_SESSIONS = 50
 """The most sessions of a single run; the rest follow in the next run."""
 
 MOST_WORDS, _TOKENS = 200, 280
-"""The budget of a summary."""
+"""The budget of a summary by a language model."""
 SESSION = "session"
 """The `node_kind` of the page, also its kind."""
 
@@ -87,8 +86,8 @@ class SessionSummaries:
         pages = self.index.note_by_id(page_id(SESSION, client, session))
         return [page for page in pages if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page)]
 
-    def _is_forgotten(self, note: NoteId | None) -> bool:
-        gone = [one for one in self.index.note_by_id(note) if one.state is NoteState.DELETED] if note else ()
+    def _is_forgotten(self, note: NoteId) -> bool:
+        gone = [one for one in self.index.note_by_id(note) if one.state is NoteState.DELETED]
         heads = (frontmatter.parse(self.vault.read(one.path).text).meta for one in gone)
         return any(head.get("deleted_because") != CROWDED_OUT for head in heads)
 
@@ -103,13 +102,11 @@ class SessionSummaries:
         if not times:
             self._remove_page(captured)
             return None
-        parts: Parts = {}
-        for name, points in find_session_facts(captured).items():
-            parts[name] = [point for point in points if not self._is_forgotten(point.note)]
+        parts = find_session_facts(captured, self._is_forgotten)
         if not is_worth_telling(parts):
             self._remove_page(captured)
             return None
-        notes = [point.note for points in parts.values() for point in points if point.note]
+        notes = dict.fromkeys(note for points in parts.values() for point in points for note in point.notes)
         found = [(note, self.index.note_by_id(note)) for note in notes]
         stored = [note for note, known in found if any(one.state is not NoteState.DELETED for one in known)]
         covers = etag_of(repr([parts, stored]).encode(errors="replace"))[:16]
@@ -126,15 +123,17 @@ class SessionSummaries:
         }  # fmt: skip
         data = frontmatter.render(meta, f"{text}\n\nTranscript: `{captured.file}`").encode(errors="replace")
         with acting(Caller(captured.client, captured.session)):
-            self._add_progress(captured, parts, max(times).astimezone(zone))
+            active = [one for _, known in found for one in known if one.state is NoteState.ACTIVE]
+            told = [f"- Decided: {one.title}" for one in active if one.kind in DECISIONS]
+            told += [f"- {LEFT_OPEN}: {point.text}" for point in choose_points(parts)[LEFT_OPEN]]
+            self._add_progress(captured, told, max(times).astimezone(zone))
             return self.vault.filing.refresh_page(path, data)
 
-    def _add_progress(self, captured: CapturedMessages, parts: Parts, ended: datetime) -> None:
-        """Add what the session decided and left open to its project's progress, if that file exists."""
+    def _add_progress(self, captured: CapturedMessages, lines: Sequence[str], ended: datetime) -> None:
+        """Add lines on the session to its project's progress, if that file exists."""
         path = state_path(self.vault.layout, name_in(captured.project or "-"), PROGRESS)
-        file, chosen = self.vault.find(path), choose_points(parts)
+        file = self.vault.find(path)
         if file and file.record.state is NoteState.ACTIVE:
-            lines = [f"- {name}: {point.text}" for name in (DECIDED, LEFT_OPEN) for point in chosen[name]]
             # a session that goes on is summarized again
             text = with_progress(file.text, "\n".join(line for line in lines if line not in file.text), ended)
             self.vault.editing.edit(path, None, text, file.record.etag)
@@ -146,10 +145,10 @@ class SessionSummaries:
 
     def _worded(self, parts: Parts, lines: Mapping[int, str]) -> tuple[str, str]:
         """Return the text and its author: a language model if one may be asked now, else ourselves."""
-        chosen = {name: points for name, points in choose_points(parts).items() if points}
         listed: dict[str, list[str]] = {}
-        for name, points in chosen.items():
-            listed[name] = [f"- {point.text}{lines.get(point.offset, '')}" for point in points]
+        for name, points in choose_points(parts).items():
+            if points:
+                listed[name] = [f"- {point.text}{lines.get(point.offset, '')}" for point in points]
         if not self.summarizer.asked_in_s():
             sources = [SummarySource(name, "\n".join(points)) for name, points in listed.items()]
             found = self.summarizer.summarize(SummaryRequest(sources, _TOKENS))
