@@ -11,7 +11,7 @@ from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.word_tables import has_cue
 
 MOST_ASKED, MOST_LEAD = 30, 12
-"""The most words of a quoted question; of words before and after options, and of a message that asks nothing."""
+"""The most words of a quoted question, and of the words before and after options."""
 LEAST_OPTION = 4
 """The minimum number of words that an option keeps."""
 
@@ -35,8 +35,8 @@ def replies(messages: Sequence[TranscriptMessage]) -> Iterator[Reply]:
     answered = ""
     for message in messages:
         if message.role is Role.USER:
-            said = [one for one in user_sentences(message.turn.text) if not one.may_be_pasted]
-            said = [one for one in said if not (is_not_to_be_kept(one) or _has("chat", one.view.strip()))]
+            typed = (one for one in user_sentences(message.turn.text) if not one.may_be_pasted)
+            said = [one for one in typed if not is_not_to_be_kept(one) and not _has("chat", one.view.strip())]
             if said:
                 yield message, said, answered
             answered = ""
@@ -63,7 +63,8 @@ def quote(answered: str, most: int) -> str:
     else:
         said = [one.text for one in sentences(plain)]
         asked = max((at for at, text in enumerate(said, 1) if text.endswith("?")), default=0)
-        found = _tail(said[:asked] or said, min(MOST_ASKED if asked else MOST_LEAD, most))
+        after = cut(" ".join(said[asked:]), min(MOST_LEAD, most // 3)) if asked else ""
+        found = f"{_tail(said[:asked] or said, min(MOST_ASKED, most - len(after.split())))} {after}"
     return " ".join(found.replace("**", "").split())
 
 

@@ -24,15 +24,15 @@ from mcp_memory.text.language.word_tables import has_cue, read_cues
 from mcp_memory.text.pluralize import counted, first_of
 
 ASKED, REPLIES, CHANGED, LEFT_OPEN = "Asked", "Replies", "Changed", "Left open"
-"""The parts of a summary. There is no list of decisions, because the replies have them in your words."""
+"""The parts of a summary. A list of decisions would repeat the replies, and might misread them."""
 MOST_WORDS_IN_ALL, MOST_WORDS, MOST_SAID, MOST_POINTS, MOST_FOUND, MOST_FILES = 330, 24, 99, 4, 2, 8
-"""The most words of a page's points, of a change or open point, and of a message of yours; the most changes, and open
+"""The most words of a page's points, of a change or open point, and of a message of yours. The most changes, and open
 points; findings of the assistant among the changes; files in a list."""
 LEAST_QUOTED, MOST_QUOTED = 8, 60
 """The least and the most words that are quoted before a reply."""
-LEAST_REPLIES, LAST_REPLIES = 2, 2
-"""The minimum number of replies for a summary of a session that changed nothing; the last replies whose promises are
-open."""
+FEW_REPLIES = 2
+"""The minimum number of replies for a summary of a session without changes; the number of last replies whose promises
+are open."""
 LEAST_WORDS = 3
 """The minimum number of content words of the opening message, an open point, and an assistant's message that counts."""
 SHARED, SHARED_SHARE = 2, 0.5
@@ -98,7 +98,7 @@ def _left_open(messages: Sequence[TranscriptMessage], opening: int) -> Iterator[
     acted = max([opening, *(one.offset for one in messages if _has("edits", one.tool) or runs_command(one))])
     said = [one for one in messages if one.role is Role.USER and one.offset > opening]
     told = [one for one in messages if one.role is Role.ASSISTANT and _is_told(one.turn.text)]
-    for message in (*told[-1:], *said[-LAST_REPLIES:]):
+    for message in (*told[-1:], *said[-FEW_REPLIES:]):
         split = user_sentences if message.role is Role.USER else sentences
         for text in (one.text for one in split(message.turn.text)):
             is_open = _has("owed", text) or (_has("open", text) and message.offset > acted)
@@ -119,7 +119,7 @@ def title_of(parts: Parts) -> str:
 
 def is_worth_telling(parts: Parts) -> bool:
     said = parts[REPLIES]
-    return len(said) >= LEAST_REPLIES or any((parts[CHANGED], parts[LEFT_OPEN], *(one.notes for one in said)))
+    return len(said) >= FEW_REPLIES or any((parts[CHANGED], parts[LEFT_OPEN], *(one.notes for one in said)))
 
 
 def choose_points(parts: Parts) -> Parts:
