@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import partial
+from itertools import dropwhile
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.recall.moments.tool_action import command_of, read_action
@@ -55,14 +56,22 @@ def _is_again(message: TranscriptMessage, before: TranscriptMessage) -> bool:
     if _line(message) == _line(before):
         return True
     words, old = (_words(command_of(one)) for one in (message, before))
+    is_wider = bool(words) and all(any(_is_within(one, word) for one in old) for word in words)
     only_paths = all(_PATH.search(word) for word in old if word not in words)
-    is_again = (bool(words) and {*words} <= {*old} and only_paths) or words[1:] == old[1:] != []
+    is_again = (is_wider and only_paths) or words[1:] == old[1:] != []
     steps, later = _steps(before), iter(_steps(message))
+    # what prepares a check need not be repeated
+    steps = list(dropwhile(lambda step: not _has("checks", " ".join(step)), steps)) or steps
     # a step is repeated by one with more options, unless more may check less
     repeats_steps = bool(steps) and all(
         any(one == step or ({*one} <= {*step} and not _has("checks", " ".join(one))) for step in later) for one in steps
     )
     return before.failed and not message.failed and (is_again or repeats_steps)
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or lies within it; `./...` contains all."""
+    return f"{path}/".lstrip("./").startswith(f"{folder.strip('./')}/".lstrip("/"))
 
 
 def _words(command: str) -> list[str]:

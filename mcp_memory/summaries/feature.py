@@ -99,11 +99,8 @@ class SessionSummaries:
         zone, project_of = self.vault.layout.tz, self.capture.project_of
         captured = read_session(self.capture.paths, place, zone, project_of, withdrawn=checkpoint.withdrawn)
         times = [message.turn.at.replace(microsecond=0) for message in captured.messages if message.turn.at]
-        if not times:
-            self._remove_page(captured)
-            return None
         parts = find_session_facts(captured, self._is_forgotten)
-        if not is_worth_telling(parts):
+        if not times or not is_worth_telling(parts):
             self._remove_page(captured)
             return None
         notes = dict.fromkeys(note for points in parts.values() for point in points for note in point.notes)

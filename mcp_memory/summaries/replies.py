@@ -26,17 +26,17 @@ _OPTION = re.compile(
 _CODE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
 
 
-Reply = tuple[TranscriptMessage, list[UserSentence], str]
-"""A message of yours, its sentences, and the assistant's message before it; empty if the message before is yours."""
-
-
-def replies(messages: Sequence[TranscriptMessage]) -> Iterator[Reply]:
-    """Yield your messages without chat and without text that may be pasted."""
+def replies(messages: Sequence[TranscriptMessage]) -> Iterator[tuple[TranscriptMessage, list[UserSentence], str]]:
+    """Yield each of your messages, its sentences without chat and without text that may be pasted, and the assistant's
+    message before it; empty if the message before is yours."""
     answered = ""
     for message in messages:
         if message.role is Role.USER:
-            typed = (one for one in user_sentences(message.turn.text) if not one.may_be_pasted)
-            said = [one for one in typed if not is_not_to_be_kept(one) and not _has("chat", one.view.strip())]
+            said = [
+                one
+                for one in user_sentences(message.turn.text)
+                if not (one.may_be_pasted or is_not_to_be_kept(one) or _has("chat", one.view.strip()))
+            ]
             if said:
                 yield message, said, answered
             answered = ""

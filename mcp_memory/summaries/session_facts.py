@@ -151,9 +151,9 @@ def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
     believed from the person."""
     command = _COMMAND.match(point.text)
     words = content_words(command[1] if command else point.text)
-    later = [one for one in messages if one.offset > point.offset and one.role is not Role.TOOL]
-    told = [one.turn.text for one in later if one.role is Role.USER or not command]
-    for sentence in (sentence for text in told for sentence in user_sentences(text)):
+    believed = {Role.USER} if command else {Role.USER, Role.ASSISTANT}
+    later = [one for one in messages if one.offset > point.offset and one.role in believed]
+    for sentence in (sentence for message in later for sentence in user_sentences(message.turn.text)):
         shared = words & content_words(sentence.text)
         is_about_it = len(shared) >= (1 if command else SHARED) and coverage(words, shared) >= SHARED_SHARE
         is_done = is_about_it and _has("done", sentence.text) and not _has("undone", sentence.text)
@@ -164,7 +164,7 @@ def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
 
 def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:
     """Yield a single point that lists the files changed by tools."""
-    edits = [each for each in messages if each.role is Role.TOOL and not each.failed and _has("edits", each.tool)]
+    edits = [each for each in messages if not each.failed and _has("edits", each.tool)]
     names = {
         name.rpartition(f"/{name_in(project or '')}/")[2]
         for each in edits

@@ -177,6 +177,9 @@ TALKS = {
     "wider": (["! pytest tests/billing/test_a.py", "= pytest"], ""),
     "program": (["! docker run --rm box build -q", "= podman run --rm box build -q"], ""),
     "arguments": (["! npm run build a.ts", "= npm run build --config ~/own.json a.ts"], ""),
+    "folder": (["! go test ./shop/billing/...", "= go test -race ./shop/..."], ""),
+    "prepared": (["! cargo new --lib bill && cargo test -p bill", "= cargo test -p bill && cargo clippy"], ""),
+    "deployed": (["! npm run check && npm run deploy", "= npm run check"], "npm run deploy"),
     "package": (["! pip install zope", "= pip install tornado"], "pip install zope"),
     "läuft": (["! make labels", "> Ich habe die Schrift gesetzt.", "läuft, klasse!"], ""),
     "works": (["! make labels", "> I set the font.", "works now, thanks"], ""),
@@ -186,6 +189,12 @@ TALKS = {
     "yours": (["! make test", "The tests pass now, the mail server was down."], ""),
     "added": (["We still need to add the VAT column later.", "> Added the VAT column."], ""),
     "german": (["Die Spalte mit der MwSt fehlt noch.", "> Die Spalte mit der MwSt ist jetzt drin."], ""),
+    "kept": (["I'll get the token from Jens.", "> Fine.", "Jens gave me the token, it is in the vault."], ""),
+    "gehalten": (["Den Token hole ich bei Jens.", "> Gut.", "Jens hat mir den Token geschickt."], ""),
+    "tenue": (["Je demande le mot de passe à Jens.", "> Bien.", "Voici le mot de passe de Jens."], ""),
+    "cumplida": (["Le pregunto a Jens por el token.", "> Bien.", "Pregunté a Jens, el token es nuevo."], ""),
+    "asked": (["I'll get the token from Jens.", "> Fine.", "Jens hasn't sent the token."], "token from Jens"),
+    "leave": (["I thought about the second table, but Mirja is on leave until spring.", "= make build"], ""),
     "broken": (["! make test", "= make test", "! make test"], "make test"),
     "narrower": (["! pytest", "= pytest tests/billing"], "pytest"),
     "another": (["! npm run build", "= npm run lint"], "npm run build"),
@@ -348,6 +357,22 @@ async def test_a_summary_has_the_task_what_you_replied_and_what_is_open(
     assert record.title.startswith(task) and task[2:].rstrip(".") in asked
     assert [one for one in replied if one not in replies] == [], replies
     assert [one for one in waits if one not in left_open] == [], left_open
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("The tower rings all night. Could you show me first what is set?", "The tower rings all night."),
+        ("Der Bericht fürs 2. Quartal muss am Freitag raus.", "Der Bericht fürs 2. Quartal muss am Freitag raus"),
+    ],
+)
+async def test_a_title_is_the_beginning_of_the_first_message(sessions: Sessions, world: World, said: str, title: str):
+    talk = line(1, said) + line(2, "It is done.", role="assistant") + line(3, "Change it, please.")
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, talk + line(4, "And the second table as well."))
+        (page,) = await summarize(world, engine)
+        (record,) = [record for record in records(engine) if record.path == page]
+    assert record.title.startswith(title)
 
 
 async def test_what_a_session_decided_and_left_open_goes_to_its_projects_progress_if_there_is_one(
