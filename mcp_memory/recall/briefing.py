@@ -98,24 +98,24 @@ class Briefer:
         DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
-            await _look(self.seen.reset, session, what="forgetting what was shown")
-            loaded = await _look(self._loaded, session, what="looking at what the client reads")
+            await _look("forgetting what was shown", self.seen.reset, session)
+            loaded = await _look("looking at what the client reads", self._loaded, session)
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
             wanted = replace(wanted, project=wanted.project or NO_PROJECT)
             due = await self._reminders(session, wanted, TOLD)
             may_tell = replace(wanted, private=self.config.private_marks)
             among = self.answerer.vault, self.index, may_tell
-            last = await _look(where_left_off, *among, session, what="looking at the last session") if left_off else ""
+            last = await _look("looking at the last session", where_left_off, *among, session) if left_off else ""
             news = [*filter(wanted.sees, await self._news(wanted.project))]
             told, stored = ("", announcement(news)) if for_person else (announcement(news), "")
             lines = list(filter(None, [last, told]))
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
             taken = sum(count_tokens(line) + 1 for line in [*(one.line for one in due), *lines])
-            uses = await _look(self.log.uses.read, wanted.project, what="reading uses")
+            uses = await _look("reading uses", self.log.uses.read, wanted.project)
             rooms = max(budget - taken, budget // 2), max(usual - taken, usual // 2)
             recalled = await self.answerer.start(wanted, rooms[0], uses, rooms[1], loaded=loaded)
-            passages, notes = await _look(self._quoted, recalled, what="looking it up")
+            passages, notes = await _look("looking it up", self._quoted, recalled)
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(taken, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             for line in lines:
@@ -127,15 +127,15 @@ class Briefer:
         # outside of its hooks doesn't tell its person
         if named and current_caller().is_person:
             for announcer in self.announcers:
-                await _look(announcer.mark_announced, named, what="noting the news")
+                await _look("noting the news", announcer.mark_announced, named)
         return replace(briefing, stored=stored)
 
     async def _news(self, project: str | None) -> list[NoteRecord]:
         """Return what was stored without review and isn't contested."""
-        contested = await _look(self.answerer.current.conflicts.contested.remarks, what="reading what is contested")
+        contested = await _look("reading what is contested", self.answerer.current.conflicts.contested.remarks)
         found = list[NoteRecord]()
         for announcer in self.announcers:
-            found += await _look(announcer.announcements, project, what="looking for news")
+            found += await _look("looking for news", announcer.announcements, project)
         return [note for note in found if note.id not in contested]
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
@@ -143,7 +143,7 @@ class Briefer:
         self.model.preload()
         with _within(deadline_s):
             recalled = await self._orders(project)
-            quoted, notes = await _look(self._quoted, recalled, what="looking it up")
+            quoted, notes = await _look("looking it up", self._quoted, recalled)
             return await self._briefing(session, project, replace(recalled, passages=tuple(quoted)), (), notes)
 
     async def due(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
@@ -172,7 +172,7 @@ class Briefer:
             if ordered and ordered_paths:
                 phase = replace(phase, budget_tokens=phase.budget_tokens - count_tokens(ordered.text))
             await self.model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
-            is_known = await _look(self._known_to, session, prompt, what="reading what was shown")
+            is_known = await _look("reading what was shown", self._known_to, session, prompt)
             stale = self.freshness.describe_lag()
             asked = None if subagent else question_about_due(prompt)
             due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD, asked)
@@ -201,7 +201,7 @@ class Briefer:
             )
             if not withdrawn or subagent:
                 return briefing
-            gone = await _look(self.withdrawals.describe, session, what="comparing what was told")
+            gone = await _look("comparing what was told", self.withdrawals.describe, session)
             texts = self.off_record.tell_missing(session), gone, briefing.text
             return replace(briefing, text="\n".join(filter(None, texts)))
 
@@ -209,23 +209,23 @@ class Briefer:
         """Return what may be kept of a prompt, and drop what the prompt takes back. This has its own deadline: on a
         busy machine, passages may be late, but a request to keep nothing must be heard. Raises DeadlineExceeded,
         StorageFailed."""
-        heard = await _look(self.off_record.hear, session, prompt, self.answerer.clock(), what="hearing the prompt")
+        heard = await _look("hearing the prompt", self.off_record.hear, session, prompt, self.answerer.clock())
         is_off_record, taken_back = heard
         if taken_back:
-            await _look(self.log.take_back, session, taken_back, what="dropping what was taken back")
+            await _look("dropping what was taken back", self.log.take_back, session, taken_back)
         return "" if is_off_record else prompt
 
     async def _hear_task(self, session: str, task: str) -> str:
         """Return what may be kept of a sub-agent's task. An agent wrote it, so it neither makes nor ends an
         off-the-record request, but it may repeat a prompt that is off the record."""
         caller, now = Caller(session.partition("/")[0]), self.answerer.clock()
-        is_silenced = await _look(self.off_record.silences, caller, now, what="asking what is off the record")
+        is_silenced = await _look("asking what is off the record", self.off_record.silences, caller, now)
         return "" if is_silenced else without_private(task)
 
     async def reset(self, session: str, *, ended: bool = False) -> None:
         """Forget what the session has seen and said: its context is empty, or it `ended`."""
-        await _look(self.seen.reset, session, what="forgetting what was shown")
-        await _look(partial(self.own_words.forget, session, ended=ended), what="forgetting what was said")
+        await _look("forgetting what was shown", self.seen.reset, session)
+        await _look("forgetting what was said", partial(self.own_words.forget, session, ended=ended))
 
     def _loaded(self, session: str) -> Set[NotePath]:
         """Return the files that the session's client reads by itself, and note that the session knows them."""
@@ -243,7 +243,7 @@ class Briefer:
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
         """Return the notes with the ids of briefings, without forgotten notes and candidates."""
-        return await _look(lambda: {name: note for name in ids if (note := self._note(name))}, what="looking it up")
+        return await _look("looking it up", lambda: {name: note for name in ids if (note := self._note(name))})
 
     async def _reminders(
         self, session: str, wanted: Filters, stages: frozenset[Stage], asked: str | None = None
@@ -259,7 +259,7 @@ class Briefer:
                 return asked_about(found, asked)
             return reminders(found, stages, session, self.seen.seen_by(session))
 
-        return await _look(look, what="looking for commitments")
+        return await _look("looking for commitments", look)
 
     async def _with_reminders(
         self, session: str, recalled: RecalledText, due: Sequence[Reminder], room_chars: int
@@ -273,7 +273,7 @@ class Briefer:
                 heard.append(one)
         marks = [mark for one in heard for mark in one.marks if mark]
         if marks:
-            await _look(self.seen.add, session, marks, what="noting what was shown")
+            await _look("noting what was shown", self.seen.add, session, marks)
         return recalled, [note for one in heard for note in one.notes]
 
     async def _with_pointers(
@@ -283,7 +283,7 @@ class Briefer:
         `unsure` keep only those that the line names."""
         if not recalled.unsure:
             return recalled
-        seen = await _look(self.seen.seen_by, session, what="reading what was shown")
+        seen = await _look("reading what was shown", self.seen.seen_by, session)
         new = tuple(passage for passage in recalled.unsure if pointer_mark(passage) not in seen)[:MOST_POINTERS]
         room = recalled.frame.room(budget_tokens)
         assembly = with_notice(recalled.assembly, pointer_line(new, to_ask=to_ask), room) if new else recalled.assembly
@@ -316,7 +316,7 @@ class Briefer:
                 self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt, event
             )
 
-        await _look(record, what="noting what was shown")
+        await _look("noting what was shown", record)
         recalled = replace(recalled, frame=replace(recalled.frame, as_of=None))
         return Briefing(recalled.text, notes, recalled.degraded)
 
@@ -342,7 +342,7 @@ class Briefer:
         return next((note for note in found if note.state not in {NoteState.DELETED, NoteState.INBOX}), None)
 
 
-async def _look(work: Callable[[*Given], T], *given: *Given, what: str) -> T:
+async def _look(what: str, work: Callable[[*Given], T], *given: *Given) -> T:
     return await in_thread(work, *given, what=what, deadline_s=LOOK_S)
 
 

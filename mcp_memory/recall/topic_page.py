@@ -1,8 +1,7 @@
 """Find the page of the topic that a question asks about as a whole, if it may be shown."""
 
 import json
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
@@ -46,10 +45,14 @@ class TopicPage:
     name: frozenset[str] = frozenset()
 
     @property
+    def recall(self) -> str:
+        """The call that gets the page."""
+        return f"memory_recall path={json.dumps(self.excerpt.path, ensure_ascii=False)}"
+
+    @property
     def more(self) -> str:
-        """The call that gets the whole page."""
-        path = json.dumps(self.excerpt.path, ensure_ascii=False)
-        return self.call or f"The whole page, with links to its notes: memory_recall path={path}"
+        """The line that names the call for the whole page."""
+        return self.call or f"The whole page, with links to its notes: {self.recall}"
 
     def tells(self, path: NotePath, text: str) -> bool:
         """Return whether the page covers this passage of the note at `path`: it has all its sentences, or all that
@@ -149,9 +152,9 @@ class TopicPages:
 
     def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
         """Return the first page found for this name, or None. First come the current facts of a person, service or
-        tool; then the nearest topic of this name by beam search; then the facts of a project. The page of a topic
-        doesn't show the text of private notes. A page that is stale, or made from filtered or forgotten notes, is never
-        returned. `subject`: folded words; `meaning`: the question's vector. Raises the errors of reading a file."""
+        tool; then the nearest topic of this name; then the facts of a project. The page of a topic doesn't show the
+        text of private notes. A page that is stale, or made from filtered or forgotten notes, is never returned.
+        `subject`: folded words; `meaning`: the question's vector. Raises the errors of reading a file."""
         page = self._subject_page(subject, filters, projects=False) or self._topic_about(subject, meaning, filters)
         return page or self._subject_page(subject, filters, projects=True)
 
@@ -162,15 +165,6 @@ class TopicPages:
     def _topic_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
         made = self.index.pages(self.vault.layout.in_home(TOPICS))
         pages = {page.folder: page for page in made if page.path.endswith(f"/{PAGE}")}
-        below: dict[str, list[str]] = defaultdict(list)
-        for folder in pages:
-            below[_above(folder, pages)].append(folder)
-
-        def near(folders: Sequence[str]) -> list[float]:
-            vectors = self.index.mean_vectors([pages[folder].path for folder in folders])
-            if meaning is None or vectors.shape[1] != len(meaning):
-                return [float(len(subject & content_words(pages[folder].title))) for folder in folders]
-            return [float(vector @ meaning) for vector in vectors]
 
         def within(folder: str) -> frozenset[str]:
             """Return the subject without the names of the topics above, if it has them all: `harbor payments`."""
@@ -179,10 +173,12 @@ class TopicPages:
                 above |= content_words(pages[folder].title)
             return subject - above if above < subject else subject
 
-        found = find_topic(
-            below[""], lambda folder: below[folder], near, lambda folder: is_called(pages[folder].title, within(folder))
-        )
-        return self._shown(pages[found], filters) if found else None
+        fitting = [pages[folder] for folder in sorted(pages) if is_called(pages[folder].title, within(folder))]
+        vectors = self.index.mean_vectors([page.path for page in fitting])
+        if fitting and meaning is not None and vectors.shape[1] == len(meaning):
+            fitting = [fitting[int(np.argmax(vectors @ meaning))]]
+        found = max(fitting, key=lambda page: len(subject & content_words(page.title)), default=None)
+        return self._shown(found, filters) if found else None
 
     def _shown(self, page: NoteRecord, filters: Filters) -> TopicPage | None:
         topic = self._topic(page, filters.now)
@@ -243,40 +239,3 @@ def _excerpt(file: NoteFile, topic: Topic) -> Excerpt:
     days = dict.fromkeys(when.date().isoformat() for when in topic.span if when)
     about = " · ".join([f"topic of {topic.notes} notes", *([" to ".join(days)] if days else [])])
     return Excerpt(file.record, before + 1, before + 1 + text.count("\n"), text, (topic.title,), about=about)
-
-
-BEAM = 8
-"""The number of topics of a level that are followed. Measured with 2, 4 and 8: a question about a topic by its title
-gets 80, 80 and 82 % of its notes within 500 tokens on a developer's notes. On documentation it gets 64, 64 and 69 %;
-plain search gets 54 and 26 %. This search isn't suited to other questions: 1 to 8 points of their evidence within 500
-tokens lie outside 8 topics, and 4 to 18 outside 4."""
-MOST_READ = 256
-"""The most vectors that one beam search reads."""
-
-
-def find_topic(
-    top: Iterable[str],
-    below: Callable[[str], Iterable[str]],
-    near: Callable[[Sequence[str]], Sequence[float]],
-    fits: Callable[[str], bool],
-    *,
-    beam: int = BEAM,
-    most: int = MOST_READ,
-) -> str | None:
-    """Return the topic nearest to the question among the topics that fit, by beam search; among equals, the first by
-    name. `below` names a topic's direct sub-topics. `near` measures how near each topic is, and reads a vector for
-    each. If there are more than `most`, topics that fit are read first. The search ends at the bottom, or when a level
-    has no nearer topic that fits."""
-    level, found, found_near, left = sorted(top), None, 0.0, most
-    while level and left > 0:
-        seen = sorted(level, key=lambda topic: not fits(topic))[:left]
-        left -= len(seen)
-        nearness = dict(zip(seen, near(seen), strict=True))
-        nearest = sorted(seen, key=lambda topic: (-nearness[topic], topic))[:beam]
-        fitting = next((topic for topic in nearest if fits(topic)), None)
-        if fitting is not None and (found is None or nearness[fitting] > found_near):
-            found, found_near = fitting, nearness[fitting]
-        elif found is not None:
-            break
-        level = sorted(name for topic in nearest for name in below(topic))
-    return found

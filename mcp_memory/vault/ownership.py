@@ -98,10 +98,6 @@ class Provenance:
             memory = self.notes.layout.memory
             self.announce(draft, entry_id(memory, entry), memory, now)
 
-    def is_agents_entry(self, entry: str) -> bool:
-        """Return whether an agent added this entry of `MEMORY.md`."""
-        return bool(self.ledger.standings(entry_id(self.notes.layout.memory, entry)))
-
     def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
         """Vouch from now on for a note in the managed folder that this installation did not write, or for a topic's
         page that another installation made; None if it needs no adoption. Raises Refused for a note elsewhere,

@@ -13,6 +13,7 @@ from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
 from tests.support.keyword_engine import KeywordEngine
+from tests.support.topics import tree_of
 from tests.support.world import World, embedded
 
 pytestmark = pytest.mark.anyio
@@ -152,6 +153,23 @@ async def test_without_vectors_the_words_lead_to_the_page(toy_world: World, worl
         await filed(engine)
     async with world.engine() as engine:
         assert page_of(world, "green-tea") in (await engine.recall(SUBJECT)).partition("<<<")[2].split("\n")[1]
+
+
+@pytest.mark.parametrize("has_vectors", [True, False])
+async def test_a_question_about_a_topic_or_one_below_it_gets_the_page_of_that_one(
+    toy_world: World, world: World, has_vectors: bool
+) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await filed(engine)
+        tea, rail = (page_of(toy_world, word).rpartition("/")[0] for word in ("green-tea", "night-train"))
+        for folder, name in ((tea, "Tea train"), (rail, "Tea")):
+            await engine.perform("edit_topic", {"verb": "rename", "topic": folder, "name": name})
+        await engine.perform("edit_topic", {"verb": "move", "topic": "Tea train", "into": "Tea"})
+        (top,) = await tree_of(engine)
+    async with (toy_world if has_vectors else world).engine(topics=ALL_AT_ONCE) as engine:
+        for asked, topic in (("tea", top), ("tea train", top.topics[0]), ("train", top.topics[0])):
+            answer = await engine.recall(f"What do we know about our {asked}?")
+            assert f" {topic.page_path}:" in answer.partition("<<<")[2].split("\n")[1], asked
 
 
 async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_world: World) -> None:

@@ -96,7 +96,7 @@ class UndoPlan:
             return UndoStep(change, None, _MANY)
         if change.client == DISK and change.kind in _NEED_TEXT and find_earlier(self._core, change) is None:
             return UndoStep(change, None, _BY_HAND.format(change.kind))
-        if change.kind in {"moved", "edited"} and self._is_filing(change):
+        if change.kind in {"moved", "edited"} and self._filing_runs & {change.run, change.undoes}:
             return UndoStep(change, None, _FILED)
         if change.kind == "edited" and change.entry and is_log_path(change.path):
             return self._step_of_entry(change, change.entry)
@@ -119,10 +119,6 @@ class UndoPlan:
             return UndoStep(change, None, _CHANGED)
         self._returning.add(change.other or "")
         return UndoStep(change, "put back")
-
-    def _is_filing(self, change: NoteChange) -> bool:
-        """Return whether a run that files notes, or the undo of one, made the change."""
-        return change.run in self._filing_runs or change.undoes in self._filing_runs
 
 
 async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from mcp_memory.models import Passage
 from mcp_memory.recall.moments.note_mentions import find_mention
 from mcp_memory.recall.moments.tool_action import ToolAction
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.journals.ledger import entry_id
 from mcp_memory.vault.note_file import entries_of, is_memory
 from mcp_memory.vault.ownership import PERSONS_SOURCES
 from mcp_memory.vault.vault import Vault
@@ -49,7 +50,7 @@ def _persons_lines(vault: Vault, passage: Passage) -> str:
     agent names the section of its entry."""
     path = vault.layout.memory
     text = vault.read(path).text
-    agents = [entry for entry in entries_of(path, text) if vault.provenance.is_agents_entry(entry.hash)]
+    agents = [entry for entry in entries_of(path, text) if vault.ledger.standings(entry_id(path, entry.hash))]
     left_out = {line for entry in agents for line in range(entry.start_line, entry.end_line + 1)}
     first, last = passage.chunk.start_line, passage.chunk.end_line
     lines = enumerate(text.split("\n")[first - 1 : last], first)
