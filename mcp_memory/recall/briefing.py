@@ -192,6 +192,9 @@ class Briefer:
                 self.log.uses.unanswered.add(may_be_kept, wanted.project)
             recalled = await self._with_pointers(session, recalled, phase.budget_tokens, to_ask=ask_below > 0)
             room = recalled.frame.room(phase.budget_tokens)
+            if self.config.topic_pages and not subagent and (page := await self.answerer.topic(prompt, wanted)):
+                line = page.call or f"Overview: {page.recall}"
+                recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             shown = (*recalled.passages, *recalled.unsure)
             notes = dict.fromkeys([*(passage.shown_id for passage in shown), *of_due])

@@ -50,7 +50,12 @@ async def test_a_topic_as_a_whole_gets_its_page_and_of_its_notes_what_the_page_l
         page = page_of(toy_world, "green-tea")
         answer, paths = await engine.recall(SUBJECT), await shown(engine, SUBJECT)
         assert answer.split("\n")[1].startswith("topic of 4 notes") and f" {page}:" in answer.split("\n")[1]
-        assert page in str((await engine.ask("search", query=SUBJECT)).get("note"))
+        found = await engine.ask("search", query=SUBJECT)
+        assert page in str(found.get("note"))
+        assert found["hits"][0]["path"] == page and "Green tea" in found["hits"][0]["snippet"]
+        assert page not in [hit["path"] for hit in found["hits"][1:]] and len(found["hits"]) > 1
+        (line,) = [line for line in (await engine.brief("codex/s", SUBJECT)).text.split("\n") if page in line]
+        assert line == f'Overview: memory_recall path="{page}"'
         assert page not in str((await engine.ask("search", query="Which tea needs 61 degrees?")).get("note"))
         assert page in paths and len({path for path in paths if path.startswith(page.rpartition("/")[0])}) == 3
         assert "topic of 4 notes" in answer and "## Children" not in answer

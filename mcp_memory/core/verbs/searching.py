@@ -6,10 +6,14 @@ from mcp_memory.core.core import Core
 from mcp_memory.core.requests import SearchRequest
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
 from mcp_memory.models import Filters, Hit, NoteState, SearchResult
+from mcp_memory.recall.topic_page import TopicPage
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import RETIRED, checked_limit, checked_query
 from mcp_memory.usage.unanswered import UNANSWERED_BELOW
 from mcp_memory.vault.withheld_pages import withheld_among
+
+SNIPPET_CHARS = 1600
+"""The most characters of a topic's page among the hits."""
 
 _NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt", "session"})
 
@@ -45,9 +49,10 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
         result = replace(result, hits=tuple(hit for hit in result.hits if hit.path not in gone))
     result = await _with_marks(core, await _with_successors(core, result), filters)
     answerer = core.recall.answerer
-    if answerer.config.topic_pages and not request.is_prompt and (page := await answerer.topic(query, filters)):
-        result = replace(result, note=page.more)
     _count(core, request, query, filters, result)
+    may_show = answerer.config.topic_pages and not (request.is_prompt or filters.until or filters.states & RETIRED)
+    if may_show and (page := await answerer.topic(query, filters)):
+        result = _with_page(result, page, limit)
     reasons = (result.degraded, core.indexing.freshness.describe_lag() or earlier_lag)
     return replace(result, degraded="; ".join(filter(None, reasons)) or None)
 
@@ -66,6 +71,18 @@ async def _with_successors(core: Core, result: SearchResult) -> SearchResult:
     heads = await in_thread(core.vault.chains.heads, superseded, what="reading chains")
     hits = [replace(hit, superseded_by=heads.get(hit.id)) if hit.id in superseded else hit for hit in result.hits]
     return replace(result, hits=tuple(hits))
+
+
+def _with_page(result: SearchResult, page: TopicPage, limit: int) -> SearchResult:
+    """Put a topic's page before the hits; what a feature knows about the subject is only named."""
+    if page.call:
+        return replace(result, note=page.more)
+    excerpt, note = page.excerpt, page.excerpt.note
+    score = max((hit.score for hit in result.hits), default=result.confidence)
+    lines, text = (excerpt.start_line, excerpt.end_line), excerpt.text[:SNIPPET_CHARS]
+    hit = Hit(note.id, note.path, *lines, "", note.title, note.kind, note.day, score, text)
+    others = (one for one in result.hits if one.path != note.path)
+    return replace(result, note=page.more, hits=(hit, *others)[:limit])
 
 
 async def _with_marks(core: Core, result: SearchResult, filters: Filters) -> SearchResult:
