@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 
 from mcp_memory import __version__
@@ -219,7 +220,7 @@ def _address(listening: socket.socket, settings: Settings) -> Address:
 
 @contextmanager
 def _published(address: Address, settings: Settings) -> Generator[None]:
-    """Publish our address in `daemon.json` within the block."""
+    """Publish our address in `daemon.json` within the block, and then remove it with our Unix socket."""
     address.write(settings.state.daemon)
     try:
         yield
@@ -227,3 +228,5 @@ def _published(address: Address, settings: Settings) -> Generator[None]:
         with suppress(NotRunning):
             if Address.read(settings.state.daemon).pid == address.pid:  # not a successor's
                 settings.state.daemon.unlink(missing_ok=True)
+                if address.uds:
+                    Path(address.uds).unlink(missing_ok=True)

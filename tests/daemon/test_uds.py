@@ -29,7 +29,7 @@ def test_serving_over_a_socket(place: Place):
         assert health(path, "localhost") == 200
         assert health(path, "evil.example") == 421
         assert served.terminate() == 0
-    assert place.run("status").code == 3
+    assert place.run("status").code == 3 and not path.exists()
 
 
 def test_start_listens_on_a_socket_and_install_connects_clients_through_the_program(place: Place):
