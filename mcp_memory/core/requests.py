@@ -299,7 +299,8 @@ class BriefRequest(TranscriptRequest):
     sub-agent, and the prompt is its task. `withdrawn`: add which notes shown earlier no longer apply. `due`: only the
     commitments that are due. `ask_below`: name notes that are less likely to help, to ask the person about. `left_off`:
     at a start, add where the project's last session left off. `for_person`: at a start, return what was stored without
-    review apart, for the client's message to the person."""
+    review apart, for the client's message to the person. `folder`: where the session works; at a start, files that the
+    client reads there by itself are left out."""
 
     prompt: str | None = None
     project: str | None = None
@@ -311,6 +312,7 @@ class BriefRequest(TranscriptRequest):
     ask_below: float = 0.0
     left_off: bool = False
     for_person: bool = False
+    folder: str = ""
 
 
 @dataclass(frozen=True)

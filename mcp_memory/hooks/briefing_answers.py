@@ -75,7 +75,8 @@ async def _wanted(call: HookCall) -> dict[str, Any]:
 
 
 def _start_options(call: HookCall) -> dict[str, Any]:
-    return {"left_off": "left-off" not in call.config.off, "for_person": call.client in SHOWN_BY}
+    is_wanted, for_person = "left-off" not in call.config.off, call.client in SHOWN_BY
+    return {"left_off": is_wanted, "for_person": for_person, "folder": call.given.cwd}
 
 
 async def _for_person(call: HookCall, start: Mapping[str, Any] | None) -> str:

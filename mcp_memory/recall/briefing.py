@@ -90,16 +90,17 @@ class Briefer:
     announcers: list[Announcer] = field(default_factory=list[Announcer])
 
     async def start(
-        self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False, for_person: bool = False
-    ) -> Briefing:
+        self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False,
+        for_person: bool = False, folder: str = "",
+    ) -> Briefing:  # fmt: skip
         """Return what every session should know: what is due, if wanted a line on the end of the project's last
         session, and the notes of `SessionStart`. The session's context is taken to be empty, so every passage may
-        be shown again. `for_person`: name what was stored without review in `stored`, not in the text. Raises
-        DeadlineExceeded."""
+        be shown again. `for_person`: name what was stored without review in `stored`, not in the text. `folder`: where
+        the session works. Raises DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
             await _look("forgetting what was shown", self.seen.reset, session)
-            loaded = await _look("looking at what the client reads", self._loaded, session)
+            loaded = await _look("looking at what the client reads", self._loaded, session, folder)
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
             wanted = replace(wanted, project=wanted.project or NO_PROJECT)
@@ -230,10 +231,10 @@ class Briefer:
         await _look("forgetting what was shown", self.seen.reset, session)
         await _look("forgetting what was said", partial(self.own_words.forget, session, ended=ended))
 
-    def _loaded(self, session: str) -> Set[NotePath]:
+    def _loaded(self, session: str, folder: str) -> Set[NotePath]:
         """Return the files that the session's client reads by itself, and note that the session knows them."""
         client = session.partition("/")[0]
-        loaded = files_loaded_by(client, self.answerer.vault, self.answerer.clock())
+        loaded = files_loaded_by(client, folder, self.answerer.vault, self.answerer.clock())
         self.seen.add(session, [mark_of(passage) for path in loaded for passage in self.index.passages(path)])
         return loaded
 

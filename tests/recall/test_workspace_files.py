@@ -56,6 +56,20 @@ async def test_openclaw_with_another_workspace_gets_memory_as_any_client(
         assert "drinks tea" in await begun(engine, "openclaw/s")
 
 
+async def test_a_session_in_the_workspace_gets_nothing_that_its_client_reads_there(
+    workspace: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENCLAW_CONFIG_PATH", "/nowhere/openclaw.json")
+    async with workspace.engine() as engine:
+        shown = {
+            client: [word in (await engine.brief(f"{client}/s", folder=str(workspace.root))).text for word in WORDS]
+            for client in ("openclaw", "codex", "claude-code")
+        }
+        assert "drinks tea" in (await engine.brief("codex/t", folder="/\0\ud800")).text
+    assert not any(shown["openclaw"]) and all(shown["claude-code"])
+    assert shown["codex"] == [word != "harbor master" for word in WORDS], "all but AGENTS.md"
+
+
 async def test_a_vault_that_is_no_workspace_shows_neither_its_files_nor_its_logs(workspace: World) -> None:
     (workspace.root / "SOUL.md").unlink()
     async with workspace.engine() as engine:

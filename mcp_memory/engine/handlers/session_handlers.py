@@ -54,7 +54,8 @@ async def brief(core: Core, request: BriefRequest) -> Payload:
             core.recall.briefer.own_words.follow(request.session, path)
     deadline_s = request.within_ms / 1000
     if request.prompt is None:
-        start = partial(core.recall.briefer.start, left_off=request.left_off, for_person=request.for_person)
+        options = {"left_off": request.left_off, "for_person": request.for_person, "folder": request.folder}
+        start = partial(core.recall.briefer.start, **options)
         begin = core.recall.briefer.orders if request.subagent else core.recall.briefer.due if request.due else start
         briefing = await begin(request.session, request.project, deadline_s=deadline_s)
     else:
