@@ -300,7 +300,7 @@ class BriefRequest(TranscriptRequest):
     commitments that are due. `ask_below`: name notes that are less likely to help, to ask the person about. `left_off`:
     at a start, add where the project's last session left off. `for_person`: at a start, return what was stored without
     review apart, for the client's message to the person. `folder`: where the session works; at a start, files that the
-    client reads there by itself are left out."""
+    client reads there by itself are skipped."""
 
     prompt: str | None = None
     project: str | None = None
