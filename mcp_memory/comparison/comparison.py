@@ -164,5 +164,5 @@ def _read(text: str) -> _Reading:
     )
 
 
-def say_the_same(older: str, newer: str, cosine: float | Cosine = 0.0, least: Closeness = SAME) -> bool:
-    return Comparison(NoteText(older), NoteText(newer), cosine, least).says_the_same
+def say_the_same(older: str, newer: str) -> bool:
+    return Comparison(NoteText(older), NoteText(newer)).says_the_same

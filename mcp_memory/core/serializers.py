@@ -175,7 +175,7 @@ class Reviewer(Protocol):
         ...
 
 
-def reference(role: str, note_id: str, note: NoteRecord | None) -> Mapping[str, Any]:
-    """Describe a note that an item is about."""
+def contradicted(note_id: str, note: NoteRecord | None) -> Mapping[str, Any]:
+    """Describe a note that an item contradicts."""
     found = {"title": note.title, "path": note.path, "project": note.project} if note else {"title": "", "path": ""}
-    return {"role": role, "id": note_id, **found}
+    return {"role": "contradicts", "id": note_id, **found}

@@ -116,11 +116,11 @@ async def _extract(core: Core, ingest: CandidateIngest, request: ExtractRequest)
     return asdict(await ingest.ingest(captured))
 
 
+@dataclass(frozen=True)
 class MadeNotes(NoteCopies):
     """The notes that were made from the erased text."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    core: Core
 
     def describe(self, erased: ErasedText) -> Iterator[str]:
         for path in self.waiting(erased):
@@ -135,9 +135,9 @@ class MadeNotes(NoteCopies):
         return [note.path for note in self._made_of(erased) if note.state is NoteState.INBOX]
 
     def _made_of(self, erased: ErasedText) -> Iterator[NoteRecord]:
-        for note in self._core.index.notes(Filters(states=frozenset(NoteState)), MOST_NOTES):
+        for note in self.core.index.notes(Filters(states=frozenset(NoteState)), MOST_NOTES):
             if note.state is NoteState.INBOX or note.kind in _MADE_KINDS:
-                file = self._core.vault.read(note.path)
+                file = self.core.vault.read(note.path)
                 if any(_is_from(file, source, erased) for source in sources_of(file.text)):
                     yield note
 

@@ -7,7 +7,7 @@ from ulid import ULID
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
-from mcp_memory.core.serializers import ACCEPT, CANDIDATE, DROP, EDIT, STORED, Choice, Payload, ReviewItem, reference
+from mcp_memory.core.serializers import ACCEPT, CANDIDATE, DROP, EDIT, STORED, Choice, Payload, ReviewItem, contradicted
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import index_written, why_behind
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
@@ -160,7 +160,7 @@ class Review:
         scored = meta.get("score")
         score = float(scored) if isinstance(scored, (int, float)) else 0.0
         names = map(NoteId, record.meta.get("contradicts", ()))
-        contradicts = [reference("contradicts", one, next(iter(self._index.note_by_id(one)), None)) for one in names]
+        contradicts = [contradicted(one, next(iter(self._index.note_by_id(one)), None)) for one in names]
         is_candidate = what == CANDIDATE
         return ReviewItem(
             id=record.id,

@@ -58,12 +58,12 @@ class ExtractedNote:
     supersedes: tuple[NoteId, ...]
 
 
+@dataclass(frozen=True)
 class SessionNotes:
     """Finds and drops the notes that extraction made of a session. They aren't made again from the same words."""
 
-    def __init__(self, core: Core, log: CandidateLog) -> None:
-        self._core = core
-        self._log = log
+    core: Core
+    log: CandidateLog
 
     async def has_room(self, candidate: Candidate, session: str) -> bool:
         """Return whether a proposal may wait: the session has room for it, or a weaker proposal."""
@@ -83,14 +83,14 @@ class SessionNotes:
         """Let what the agent has stored since replace what was extracted from the messages before."""
         for note in await self.extracted(captured.session) if appended_texts(captured.messages) else ():
             if note.offset in {message.offset for message in before} and not note.is_edited:
-                near = await self._core.search.near_notes.nearest(note.text, project=captured.project)
+                near = await self.core.search.near_notes.nearest(note.text, project=captured.project)
                 await self.replace_copy(note.path, near, captured)
 
     async def replace_copy(self, path: NotePath, near: Sequence[NearPassage], captured: CapturedMessages) -> bool:
         """Let another note of the same statement take an extracted note's place, and its day and time. The words of a
         stored note stay in the history of the other note. Both changes are undone together. Return whether there is
         such a note."""
-        vault = self._core.vault
+        vault = self.core.vault
 
         def change() -> list[NoteFile]:
             copy = vault.read(path)
@@ -110,7 +110,7 @@ class SessionNotes:
         with suppress(Refused, NotFound, PreconditionFailed), acting(by_client):
             changed = await in_thread(change, what="replacing a copy")
             for file in changed:
-                await index_written(self._core, file, path)
+                await index_written(self.core, file, path)
             if changed:
                 await self.record(changed[-1].record.id, captured.session, CandidateOutcome.COPIED)
                 return True
@@ -141,7 +141,7 @@ class SessionNotes:
     async def hold(self, note_ids: Sequence[str], session: str) -> None:
         """Let stored notes of a session wait for review that a language model calls wrong, when nothing was stored in
         their place."""
-        filing, read = self._core.vault.filing, self._core.vault.read
+        filing, read = self.core.vault.filing, self.core.vault.read
         for note in await self.extracted(session):
             if (
                 note.id in note_ids
@@ -151,20 +151,20 @@ class SessionNotes:
                 file = await in_thread(read, note.path, what="reading a wrong note")
                 place = f"{INBOX}/{file_stem(file.record.title)}"
                 file = await in_thread(filing.move_to_free, file, place, what="moving it")
-                await index_written(self._core, file, note.path)
+                await index_written(self.core, file, note.path)
                 await self.record(note.id, session, CandidateOutcome.WAITING)
 
     async def drop_waiting(self, note_ids: Iterable[str], session: str) -> None:
         """Drop the proposals of any session among these notes that nobody has edited."""
         for name in note_ids:
-            for note in await in_thread(self._core.index.note_by_id, NoteId(name), what="looking for a proposal"):
+            for note in await in_thread(self.core.index.note_by_id, NoteId(name), what="looking for a proposal"):
                 if note.state is NoteState.INBOX and note.updated is None:
                     await self._drop(note, session, READ)
 
     async def drop_decided(self, statement: str, replaced: str | None, captured: CapturedMessages) -> None:
         """Drop the proposals that say what was stored now, or another value, or that contest the replaced note."""
-        near = await self._core.search.near_notes.nearest(statement, project=captured.project)
-        proposals = await in_thread(self._core.indexing.conflicts.contested.proposals, what="reading contested notes")
+        near = await self.core.search.near_notes.nearest(statement, project=captured.project)
+        proposals = await in_thread(self.core.indexing.conflicts.contested.proposals, what="reading contested notes")
         contesting = [note.id for name, note in proposals.items() if name == replaced]
         for one in near:
             found = one.compare(statement)
@@ -176,7 +176,7 @@ class SessionNotes:
         """Forget a note that isn't true any more; what it superseded is active again. Unless `done` is None, archive
         it, perhaps as a commitment that is done; what it superseded stays superseded."""
         with suppress(Refused, NotFound), acting(Caller(captured.client, captured.session)):
-            await forget_note(self._core, *place, reason=reason, archive=done is not None, done=done is True)
+            await forget_note(self.core, *place, reason=reason, archive=done is not None, done=done is True)
 
     async def drop_refuted(self, captured: CapturedMessages) -> None:
         """Drop what contests a note that you confirm."""
@@ -185,13 +185,13 @@ class SessionNotes:
 
     def _refuted(self, captured: CapturedMessages) -> list[NoteRecord]:
         found = list[NoteRecord]()
-        contested = self._core.indexing.conflicts.contested.proposals().items()
+        contested = self.core.indexing.conflicts.contested.proposals().items()
         for message in captured.messages if contested else ():
             for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
                 confirmed = [
                     proposal
                     for name, proposal in contested
-                    for note in self._core.index.note_by_id(name)
+                    for note in self.core.index.note_by_id(name)
                     if note.project == captured.project
                     and (proposal.date or LONG_AGO) < (message.turn.at or LONG_AGO)
                     and confirms(sentence, note.title, proposal.title)
@@ -208,7 +208,7 @@ class SessionNotes:
         done = await in_thread(kept, captured.messages, duties, before, what="looking for what is done")
         for note in [note for notes in done.values() for note in notes]:
             with suppress(Refused, NotFound):
-                await forget_note(self._core, note.path, None, done=True)
+                await forget_note(self.core, note.path, None, done=True)
         moved = await in_thread(lambda: [*self._moved(captured, duties)], what="looking for what is moved")
         return tuple(text.casefold().rstrip(".! ") for text in (*done, *(one.said for one in moved))), moved
 
@@ -221,12 +221,12 @@ class SessionNotes:
     async def _duties(self, captured: CapturedMessages) -> list[NoteRecord]:
         own = captured.project if is_closed(captured.project) else None  # otherwise you may report it in any project
         wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
-        return await in_thread(self._core.index.notes, wanted, what="looking for duties")
+        return await in_thread(self.core.index.notes, wanted, what="looking for duties")
 
     def _moved(self, captured: CapturedMessages, duties: Sequence[NoteRecord]) -> Iterator[Candidate]:
         for message in captured.messages:
-            for sentence, note, due in find_moved(message, duties, self._core.vault.layout.tz):
-                duty = _MOVED.sub("", self._core.vault.read(note.path).body.partition("\n\n> ")[0].strip())
+            for sentence, note, due in find_moved(message, duties, self.core.vault.layout.tz):
+                duty = _MOVED.sub("", self.core.vault.read(note.path).body.partition("\n\n> ")[0].strip())
                 time = f" {due.at:%H:%M}" if due.at else ""
                 title, said = f"Moved to {due.day}{time}: {duty}", sentence.text
                 given = StatementKind.COMMITMENT, f"{title}\n\n> {said}", OUTRIGHT, True, title, said
@@ -244,11 +244,11 @@ class SessionNotes:
 
     def _read_all(self, session: str) -> list[ExtractedNote]:
         found: list[ExtractedNote] = []
-        for entry in self._log.with_outcomes({CandidateOutcome.WAITING, *STORED_UNREVIEWED}):
-            for note in self._core.index.note_by_id(entry.id) if entry.session == session else ():
+        for entry in self.log.with_outcomes({CandidateOutcome.WAITING, *STORED_UNREVIEWED}):
+            for note in self.core.index.note_by_id(entry.id) if entry.session == session else ():
                 if note.state in {NoteState.INBOX, NoteState.ACTIVE}:
                     with suppress(McpMemoryError):  # the note was just moved or removed
-                        file = self._core.vault.read(note.path)
+                        file = self.core.vault.read(note.path)
                         meta = frontmatter.parse(file.text).meta
                         score = meta.get("score")
                         at = next((place.rpartition("@")[2] for place in sources_of(file.text)), "")
@@ -261,7 +261,7 @@ class SessionNotes:
                                 float(score) if isinstance(score, int | float) else 0.0,
                                 int(at) if at.isdigit() else -1,
                                 file.record.updated is not None
-                                or not self._core.vault.ledger.written(note.content_hash, note.kind, note.project),
+                                or not self.core.vault.ledger.written(note.content_hash, note.kind, note.project),
                                 text_at(meta, "by"),
                                 note.supersedes,
                             )
@@ -279,15 +279,15 @@ class SessionNotes:
         """Forget a note, or let the note `by` supersede it, so that what it has replaced doesn't apply again."""
         with suppress(Refused, NotFound):
             if by and note.supersedes:
-                file = await in_thread(self._core.vault.supersede, note.path, by, what="replacing a note")
-                await index_written(self._core, file, note.path)
+                file = await in_thread(self.core.vault.supersede, note.path, by, what="replacing a note")
+                await index_written(self.core, file, note.path)
             else:
-                await forget_note(self._core, note.path, None, reason=reason)
+                await forget_note(self.core, note.path, None, reason=reason)
             await self.record(note.id, session, outcome)
 
     async def record(self, note_id: NoteId, session: str, outcome: CandidateOutcome) -> None:
-        at = self._core.clock().timestamp()
-        await in_thread(self._log.record, note_id, outcome, session, at, what="recording")
+        at = self.core.clock().timestamp()
+        await in_thread(self.log.record, note_id, outcome, session, at, what="recording")
 
 
 def has_words_of(text: str, others: Iterable[str]) -> bool:

@@ -32,6 +32,14 @@ ROWS_KEPT = 128
 """The cached results: two for each question, some 15 KB each."""
 ENDPOINT_S = 1.0
 """The seconds that a search waits for an endpoint, which takes some 0.1 s. After that, keywords answer alone."""
+MOST_SECTION_ROWS = 1000
+"""The most rows by section; every chunk of a section is one."""
+MOST_RARE = 64
+"""The most words of a question that are looked up: the rarest."""
+MOST_COUNTED = 512
+"""The most words of a question whose frequencies are counted: the first."""
+FEW_PENDING = 64
+"""The most passages without a vector that are not reported: they were just written and get one in a second."""
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
@@ -44,19 +52,11 @@ class RetrieverConfig:
     """The most rows by chunk and by vector: 100 cost 1 point of evidence within 2,000 tokens, 1,000 gain nothing."""
     drop_names: bool = True
     """Whether the vector search also uses the question without the names that entries begin with."""
-    section_candidates: int = 1000
-    """The most rows by section; every chunk of a section is one."""
     deadline_s: float = 5.0
-    rare_terms: int = 64
-    """The most words of a question that are looked up: the rarest."""
-    counted_terms: int = 512
-    """The most words of a question whose frequencies are counted: the first."""
     respelled_terms: int = 3
     """The most words that occur nowhere and are also looked up with corrected spelling, identifiers by their parts. A
     question with a typo in its rarest word regains 16 of the 22 points that it loses on documentation, and 8 of 11 on
     logs. Without typos nothing changes."""
-    few_pending: int = 64
-    """The most passages without a vector that are not reported: they were just written and get one in a second."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class Retrievers:
             found.errors.append(error)
             found.faults.append(f"keywords only: {error.message}")
             return
-        if pending > self._config.few_pending:
+        if pending > FEW_PENDING:
             found.faults.append(f"{pending} passages have no vector yet")
 
     async def _keywords(
@@ -237,14 +237,14 @@ class Retrievers:
             # How rare a word is among the person's own notes depends neither on imported notes nor on our pages.
             pages = filters.states & {NoteState.SUMMARY}  # a search for pages also counts words that only pages have
             of_class = Filters(WRITTEN | pages, foreign=filters.foreign)
-            counted = self._index.frequencies(words[: self._config.counted_terms], of_class)
+            counted = self._index.frequencies(words[:MOST_COUNTED], of_class)
             chunks = self._index.count_chunks(of_class)
             known = {word: count for word, count in counted.items() if count or not is_aside(word, counted)}
-            frequencies = rarest(known, self._config.rare_terms)
+            frequencies = rarest(known, MOST_RARE)
             meant, instead = self._respelled(frequencies, parts)
             chosen = [*frequencies, *instead]
             lexical = self._index.lexical(chosen, self._config.candidates, filters)
-            section = self._index.lexical(chosen, self._config.section_candidates, filters, by="section")
+            section = self._index.lexical(chosen, MOST_SECTION_ROWS, filters, by="section")
             return KeywordRows(lexical, section, frequencies, meant, chunks)
 
         try:

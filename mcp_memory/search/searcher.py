@@ -57,19 +57,19 @@ WEAK = "weak: probably nothing that is stored answers this"
 
 SHORT_CHARS = 1000
 """The most characters of a question that is split into words faster than a worker thread starts."""
+QUESTION_CHARS = 10_000
+"""The most characters of a question whose words are looked up."""
+EMBEDDED_CHARS = 32_000
+"""The most characters that are embedded: more than any current model reads at once."""
 
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """The limits for parsing, looking up and ranking questions, and the length of a hit."""
+    """The limits of the retrievers, the weights of the ranking, and the length of a hit."""
 
     retrievers: RetrieverConfig = field(default_factory=RetrieverConfig)
     fusion: FusionWeights = field(default_factory=FusionWeights)
     boosts: BoostWeights = field(default_factory=BoostWeights)
-    question_chars: int = 10_000
-    """The most characters of a question whose words are looked up."""
-    embedded_chars: int = 32_000
-    """The most characters that are embedded: more than any current model reads at once."""
     snippet_chars: int = 1600
     """The most characters of a snippet: the longest chunk by default, so that evidence is never clipped."""
 
@@ -126,8 +126,8 @@ class Searcher:
     ) -> RankedList:
         """Return the whole passages behind the hits, with their notes. `is_prompt`: the query is a prompt to an agent,
         which may need no memory; each passage gets its relevance. Raises as `search`."""
-        text = _plain(query[: self._config.embedded_chars])
-        asked = text[: self._config.question_chars]
+        text = _plain(query[:EMBEDDED_CHARS])
+        asked = text[:QUESTION_CHARS]
         split = partial(terms, asked)
         words = split() if len(asked) <= SHORT_CHARS else await self._retrievers.run(split, "reading words")
         attempt = 0
@@ -201,7 +201,7 @@ class Searcher:
     def meaning(self, query: str) -> Vectors | None:
         """Return the vector, shape (dimension,), of a question that was just ranked, or None."""
         embedder = self._model.at_hand
-        return self._retrievers.vector_of(embedder, _plain(query[: self._config.embedded_chars])) if embedder else None
+        return self._retrievers.vector_of(embedder, _plain(query[:EMBEDDED_CHARS])) if embedder else None
 
     @property
     def _is_fitted(self) -> bool:

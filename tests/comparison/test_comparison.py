@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.comparison.comparison import Comparison, say_the_same
+from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
 
 pytestmark = pytest.mark.fast
@@ -65,18 +65,18 @@ def test_what_says_the_same(known: str, new: str, cosine: float) -> None:
 )
 def test_what_only_sounds_alike(known: str, new: str, cosine: float, answer: str) -> None:
     assert answer_to(known, new, cosine) == answer
-    assert not say_the_same(known, new, cosine)
+    assert not compare(known, new, cosine).says_the_same
 
 
 def test_a_cosine_is_only_asked_for_where_words_and_facts_allow_it() -> None:
     def fail(_: str, __: str) -> float:
         raise AssertionError
 
-    for known, new in (
-        ("Backups run at 04:00.", "Backups run at 05:00."),
-        ("Always use uv.", "Always use uv!"),
+    for known, new, is_same in (
+        ("Backups run at 04:00.", "Backups run at 05:00.", False),
+        ("Always use uv.", "Always use uv!", True),
     ):
-        say_the_same(known, new, fail)
+        assert Comparison(NoteText(known), NoteText(new), fail).says_the_same is is_same
 
 
 def test_pairs_of_three_kinds_get_no_wrong_answer_but_neither() -> None:

@@ -5,7 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 
 from mcp_memory.capture.readers.message import Role
@@ -31,15 +31,15 @@ _KEPT = frozenset({CandidateOutcome.ACTIVE, CandidateOutcome.WAITING})
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
 class StatementStore:
     """Stores statements. `by`: the name of the language model that read them."""
 
-    def __init__(self, core: Core, log: CandidateLog, ingest: CandidateIngest, notes: SessionNotes, by: str) -> None:
-        self._core = core
-        self._log = log
-        self._ingest = ingest
-        self._notes = notes
-        self._by = by
+    core: Core
+    log: CandidateLog
+    ingest: CandidateIngest
+    notes: SessionNotes
+    by: str
 
     async def store(
         self, statements: Sequence[ReadStatement], captured: CapturedMessages
@@ -49,11 +49,11 @@ class StatementStore:
         made = defaultdict[CandidateOutcome, list[str]](list)
         quoted = Counter[str]()
         words, by = defaultdict[int, str](str), dict[int, NoteId]()
-        async with self._ingest.lock:
+        async with self.ingest.lock:
             for statement in statements:
                 candidate = _candidate(statement)
                 if statement.verdict is Verdict.END and statement.of:
-                    if self._ingest.must_wait(candidate):
+                    if self.ingest.must_wait(candidate):
                         made[CandidateOutcome.CROWDED_OUT].append(candidate.text)
                     else:
                         await self._end(candidate, statement.of, captured)
@@ -62,28 +62,28 @@ class StatementStore:
                 if quoted[candidate.said] > 1:  # one sentence may state two things
                     candidate = replace(candidate, said=f"{candidate.said} {quoted[candidate.said]}")
                 note_id = id_of(candidate, captured)
-                if not await self._ingest.has(note_id, captured):
+                if not await self.ingest.has(note_id, captured):
                     where = replace(captured, project=statement.project or captured.project)
                     outcome = await self._store(
                         statement, candidate, note_id, where, len(made[CandidateOutcome.WAITING])
                     )
-                    await self._ingest.record(note_id, outcome, captured)
+                    await self.ingest.record(note_id, outcome, captured)
                     made[outcome].append(candidate.text)
-                of, entry = statement.of, self._log.find(note_id)
+                of, entry = statement.of, self.log.find(note_id)
                 now = entry.outcome if entry else None
                 is_sure, is_kept = now is CandidateOutcome.ACTIVE, now in _KEPT
                 if of and is_kept and (is_sure or of.waits):  # it says it better
-                    await self._notes.drop_read([of.id], captured.session, by=note_id if is_sure else None)
-                    await self._notes.drop_waiting([of.id], captured.session)
+                    await self.notes.drop_read([of.id], captured.session, by=note_id if is_sure else None)
+                    await self.notes.drop_waiting([of.id], captured.session)
                 elif of and statement.refutes and not is_kept:
-                    await self._notes.hold([of.id], captured.session)
+                    await self.notes.hold([of.id], captured.session)
                 if is_sure:
                     for message in statement.evidence.messages:
                         words[message.offset] += f"\n{statement.evidence.text}"
                         by[message.offset] = note_id
                     older = statement.older or of
-                    await self._notes.drop_decided(candidate.statement, older and older.id, captured)
-            await self._notes.drop_quoted(words, by, captured.session)
+                    await self.notes.drop_decided(candidate.statement, older and older.id, captured)
+            await self.notes.drop_quoted(words, by, captured.session)
         return made
 
     async def _store(
@@ -95,29 +95,29 @@ class StatementStore:
         proposed: int,
     ) -> CandidateOutcome:
         of = statement.of
-        if of is None and await self._ingest.is_known(candidate, captured):
+        if of is None and await self.ingest.is_known(candidate, captured):
             return CandidateOutcome.KNOWN
-        waits = not candidate.outright or self._ingest.must_wait(candidate)
+        waits = not candidate.outright or self.ingest.must_wait(candidate)
         if waits and proposed >= MOST_PROPOSALS:
             return CandidateOutcome.CROWDED_OUT
         evidence, older = statement.evidence, statement.older
-        draft = self._ingest.draft(candidate, note_id, captured, waits=waits)
+        draft = self.ingest.draft(candidate, note_id, captured, waits=waits)
         sources = dict.fromkeys(f"{captured.file}@{message.offset}" for message in evidence.messages)
-        more: dict[str, Value] = {**draft.more, "by": self._by, "derived_from": [*sources]}
+        more: dict[str, Value] = {**draft.more, "by": self.by, "derived_from": [*sources]}
         more |= {"doubt": statement.doubt} if statement.doubt else {}
         if waits and (changed := older or (of if of and not of.waits else None)):
             more["contradicts"] = [changed.id]  # review offers to replace it
             is_persons = evidence.around and evidence.messages[0].role is Role.USER
             if statement.refutes or (older and is_persons and not statement.refines(older)):
                 more[CONTESTS] = [changed.id]
-        place = await self._core.search.lookup.find(older.id) if older and not waits else None
-        zone, until = self._core.vault.layout.tz, statement.until
+        place = await self.core.search.lookup.find(older.id) if older and not waits else None
+        zone, until = self.core.vault.layout.tz, statement.until
         end = datetime.combine(until + timedelta(days=1), time.min, zone) if until else None
         project = None if statement.is_wide else of.project if of and not of.is_made_here else captured.project
         tags = (*filter(None, [statement.subject]), *draft.tags)
         draft = replace(draft, tags=tags, project=project, expires_at=end, when=statement.when, more=more)
         try:
-            receipt = await self._ingest.append_in_place(draft, place)
+            receipt = await self.ingest.append_in_place(draft, place)
         except Refused as error:
             logger.warning("what was read was refused: %s", error.code)
             return CandidateOutcome.KNOWN
@@ -131,12 +131,12 @@ class StatementStore:
         moved = find_due(said, candidate.at) if candidate.at else None
         is_done = of.kind == StatementKind.COMMITMENT and not moved
         with suppress(NotFound):
-            place = await self._core.search.lookup.find(of.id)
-            note = (await in_thread(self._core.vault.read, place[0], what="reading what ends")).record
+            place = await self.core.search.lookup.find(of.id)
+            note = (await in_thread(self.core.vault.read, place[0], what="reading what ends")).record
             # what replaced another note for a time lets that note count again
             closes = note.state is NoteState.ACTIVE and not note.is_log and (is_done or not note.expires_at)
-            why = f"ended, as {self._by} read"
-            await self._notes.retire(place, captured, why, done=is_done if closes else None)
+            why = f"ended, as {self.by} read"
+            await self.notes.retire(place, captured, why, done=is_done if closes else None)
 
 
 def _candidate(statement: ReadStatement) -> Candidate:

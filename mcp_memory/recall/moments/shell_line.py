@@ -76,7 +76,7 @@ def _bare(words: Sequence[str], folder: str) -> SimpleCommand:
     while rest and (rest[0] in WORD_SETS["prefixes"] or re.match(r"\w+=", rest[0])):
         program = rest.pop(0)
         while program in WORD_SETS["prefixes"] and rest and re.match(r"-|\d+[smhd]?$", rest[0]):
-            folder = _take_option(rest, 0, folder) or folder
+            folder = _take_option(rest, folder) or folder
     at, program = 1, basename("".join(rest[:1]))
     while program in WORD_SETS["take_folder"] and at < len(rest):
         if place := _take_folder(rest, at, folder):
@@ -90,11 +90,11 @@ def _bare(words: Sequence[str], folder: str) -> SimpleCommand:
     return SimpleCommand(folder, rest)
 
 
-def _take_option(words: list[str], at: int, folder: str) -> str | None:
-    if place := _take_folder(words, at, folder):
+def _take_option(words: list[str], folder: str) -> str | None:
+    if place := _take_folder(words, 0, folder):
         return place
-    if words.pop(at) in _VALUED and at < len(words):
-        words.pop(at)
+    if words.pop(0) in _VALUED and words:
+        del words[0]
     return None
 
 

@@ -109,13 +109,13 @@ def words(text: str) -> list[str]:
     return [piece for match in _WORD.finditer(text) for piece in _pieces(match[0])]
 
 
-def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
+def terms(question: str) -> list[str]:
     """Return the distinct words that a keyword search should look for, in order of appearance.
 
     Stop words are dropped if other words are left. A stop word in capitals is an acronym (IT, US, WHO) and stays,
     unless the whole question is in capitals. `C++` and `.NET` are terms; in a short question, so are emoji and
     `node.js`. The question `node.js` has only that term. The result is empty for a question without any of these."""
-    head = question[:limit_chars]
+    head = question[:10_000]
     if _DOTTED.fullmatch(alone := head.strip(" \n?!.,")):
         return [alone.lower()]
     shouting, dropped = head.upper() == head, stop_words(words(head))
