@@ -16,7 +16,16 @@ from mcp_memory.runs.journaled_runs import JournaledRuns
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import redirected, retargeted
-from mcp_memory.text.markdown.note_links import HISTORY, OUTSIDE, NoteLink, ResolvedLink, fold, key_of, names_of
+from mcp_memory.text.markdown.note_links import (
+    HISTORY,
+    OUTSIDE,
+    REPLACES,
+    NoteLink,
+    ResolvedLink,
+    fold,
+    key_of,
+    names_of,
+)
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.vault import Vault
 
@@ -131,7 +140,7 @@ LINT_S = 300.0
 
 class LinkFinding(NamedTuple):
     """A faulty link. The fault is `broken`, `ambiguous`, `moved` (the link now leads to a different note), `forgotten`,
-    `archived` or `superseded`."""
+    `archived`, `superseded`, or `active` although the link says that it is replaced."""
 
     kind: str
     at: ResolvedLink
@@ -149,50 +158,46 @@ class Linter:
     async def lint(self, *, fix: bool = False, personal: bool = False) -> dict[str, Any]:
         """Return the findings with their proposed repairs. With `fix`, repair our own notes, and `personal` notes too
         if you ask for it, and return the remaining findings. Raises like `JournaledRuns.relocate`."""
-        notes, findings = await in_thread(self._look, what="checking links", deadline_s=LINT_S)
-        read = partial(self._steps, [one for one in findings if one.repair], personal=personal)
-        steps, left = await in_thread(read, what="reading notes", deadline_s=LINT_S)
+        examine = partial(self._examine, personal=personal)
+        notes, findings, steps, left = await in_thread(examine, what="checking links", deadline_s=LINT_S)
         answer: dict[str, Any] = {
             "notes": len(notes),
             "found": [_payload(one, left.get(one.at.source, "")) for one in findings],
-            "properties": [
-                {"path": path, "property": written, "nearly": ours}
-                for path, note in sorted(notes.items())
-                for written, ours in note.meta.get("slips", {}).items()
-            ],
         }
         if fix and steps:
             report = await self.runs.relocate([[step] for step in steps], "links repaired")
             done = {step.path for step in steps if step.path in report.done}
             answer["found"] = [one for one in answer["found"] if not (one["repair"] and one["path"] in done)]
-            repaired = sum(len(step.redirects) for step in steps if step.path in done)
-            answer |= {"run": report.run, "repaired": repaired, "left": report.left}
+            count = sum(len(step.redirects) for step in steps if step.path in done)
+            answer |= {"run": report.run, "repaired": count, "left": report.left}
         return answer
 
     async def follow_moves(self, _: JobTurn) -> JobReport | None:
         """Repair the links in our own notes that broke when you or another program moved notes."""
-        found = (await in_thread(self._look, what="checking links", deadline_s=LINT_S))[1]
-        certain = [one for one in found if one.repair and one.repair.how != BY_NAME]
-        read = partial(self._steps, certain, personal=False)
-        steps = (await in_thread(read, what="reading notes", deadline_s=LINT_S))[0]
+        examine = partial(self._examine, personal=False, by_name=False)
+        steps = (await in_thread(examine, what="checking links", deadline_s=LINT_S))[2]
         report = await self.runs.relocate_in_background([[step] for step in steps], "links repaired") if steps else None
         if report is None or not report.done:
             return None
         count = sum(len(step.redirects) for step in steps if step.path in report.done)
         return JobReport(f"{counted(count, 'link')} repaired", report.done, {"repaired": count})
 
-    def _look(self) -> tuple[dict[NotePath, NoteRecord], list[LinkFinding]]:
+    def _examine(
+        self, *, personal: bool, by_name: bool = True
+    ) -> tuple[dict[NotePath, NoteRecord], list[LinkFinding], list[RelinkStep], dict[NotePath, str]]:
+        """Return the notes, the findings, the repairs to write, and for each file that isn't repaired the reason."""
         notes = {note.path: note for note in self.index.notes(Filters(states=frozenset(NoteState)), EVERY)}
         ids = {note.id: note.path for note in notes.values() if not note.id.startswith("path:")}
         places = trace(reversed(self.vault.changes.changes()), notes.keys(), ids)
         repairer = Repairer(self.index, notes, places, self.vault.ledger.ids_at)
         links = [one for one in self.index.links_from() if notes[one.source].state in READ and one.source[0] != "@"]
-        return notes, [finding for one in links if (finding := _judge(one, notes, repairer.find(one)))]
+        found = [finding for one in links if (finding := _judge(one, notes, repairer.find(one)))]
+        certain = [one for one in found if one.repair and (by_name or one.repair.how != BY_NAME)]
+        return notes, found, *self._steps(certain, personal=personal)
 
     def _steps(
         self, findings: Iterable[LinkFinding], *, personal: bool
     ) -> tuple[list[RelinkStep], dict[NotePath, str]]:
-        """Return the repairs to write, and for each file that isn't repaired the reason."""
         steps, left, files = list[RelinkStep](), dict[NotePath, str](), dict[NotePath, list[LinkFinding]]()
         for one in findings:
             files.setdefault(one.at.source, []).append(one)
@@ -238,6 +243,9 @@ def _judge(one: ResolvedLink, notes: dict[NotePath, NoteRecord], repair: Repair 
     note = notes.get(next(iter(one.targets)))
     if note is None or one.link.type in HISTORY:
         return None
+    if one.link.type == REPLACES:
+        is_active = note.state is notes[one.source].state is NoteState.ACTIVE
+        return LinkFinding("active", one, None, f"to retire it: mcp-memory forget {note.path}") if is_active else None
     kind = "superseded" if note.superseded_at else {"deleted": "forgotten", "archived": "archived"}.get(note.state)
     return LinkFinding(kind, one) if kind and notes[one.source].state is NoteState.ACTIVE else None
 

@@ -19,7 +19,7 @@ MOST_SHOWN = 100
 _MEANINGS = {
     "broken": "lead nowhere", "ambiguous": "may lead to several notes", "moved": "lead to a different note than before",
     "forgotten": "lead to a forgotten note", "archived": "lead to an archived note",
-    "superseded": "lead to a superseded note",
+    "superseded": "lead to a superseded note", "active": "say that a note is replaced, which is still active",
 }  # fmt: skip
 
 
@@ -43,9 +43,9 @@ def links(
 
     A link's type is its property, or the start of its line: `- because: [[note]]`.
 
-    --check also lists notes about code that has changed since, and misspelled property names. --repair fixes links that
-    broke because a file was renamed or moved, if its id, its content or its name identifies the note. Only the link's
-    target changes, and `mcp-memory undo RUN` reverses it.
+    --check also lists notes about code that has changed since. --repair fixes links that broke because a file was
+    renamed or moved, if its id, its content or its name identifies the note. Only the link's target changes, and
+    `mcp-memory undo RUN` reverses it.
 
     --code lists the files, symbols, commits and commands that notes (or NOTE) name, and which of them had moved,
     changed or gone when the daemon last looked. Run it in a repository to show the daemon where the project is.
@@ -156,8 +156,6 @@ def _report(answer: Facts) -> Iterator[Any]:
             f"{counted(len(code), 'note')} about code that changed, moved or is gone: mcp-memory links --code"
         )
         yield from (fit(f"  {note['path']}", note["remark"]) for note in code[:MOST_SHOWN])
-    for one in answer["properties"]:
-        yield fit(f"  {one['path']}", f"the property {one['property']!r} is not read; nearly {one['nearly']!r}")
     yield f"{counted(answer['notes'], 'note')} checked"
     if "run" in answer:
         way_back = f"mcp-memory undo {answer['run']}"

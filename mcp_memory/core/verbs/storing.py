@@ -1,6 +1,7 @@
 """Stores notes: the file first, then the index."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -29,6 +30,7 @@ from mcp_memory.models import (
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place, quote
 from mcp_memory.text.dates.due import find_due
+from mcp_memory.text.markdown.note_links import REPLACES, note_links
 from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.config import COMMITMENT, LOG
 from mcp_memory.vault.draft import MAX_TITLE, Draft, WriteResult, creation, due_day, expiry, one_line
@@ -100,7 +102,8 @@ _UNKNOWN = Receipt(NoteId(""), NotePath(""), Etag(""), Outcome.UNKNOWN, "pending
 
 
 async def append(core: Core, request: AppendRequest) -> Receipt:
-    """Store a note durably and index it; the same content again returns the first note.
+    """Store a note durably and index it; the same content again returns the first note. A line `replaces: [[note]]`
+    counts as `supersedes` if that note may be replaced.
 
     Raises InvalidInput, Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
     core.indexing.watcher.touch()
@@ -114,6 +117,10 @@ async def append(core: Core, request: AppendRequest) -> Receipt:
     if own and not request.path:
         draft = replace(draft, project=own)
     if not request.supersedes:
+        for link in note_links(request.content, 0, ""):
+            if link.type == REPLACES:
+                with suppress(McpMemoryError):  # `links --check` lists it
+                    return await append(core, replace(request, supersedes=link.target))
         return await append_note(core, draft)
     await check_visible(core, request.project, [request.supersedes])
 

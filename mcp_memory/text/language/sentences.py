@@ -141,10 +141,10 @@ class Sentence(NamedTuple):
     place: int
 
 
-def sentences(text: str, start: int = 0) -> list[Sentence]:
-    """Return the sentences of paragraphs and quotes and the lines of lists and tables in `text[start:]`, in order.
+def sentences(text: str) -> list[Sentence]:
+    """Return the sentences of paragraphs and quotes and the lines of lists and tables of a text, in order.
     Headings, code and raw HTML contain no sentences."""
-    found = (piece for block in scan(text, start) for piece in _pieces(text, block.kind, block.start, block.end))
+    found = (piece for block in scan(text) for piece in _pieces(text, block.kind, block.start, block.end))
     worded = (piece for piece in found if sum(c.isalnum() for c in piece) >= _MIN_CHARS)
     return [Sentence(piece, place) for place, piece in enumerate(worded)]
 
@@ -188,9 +188,14 @@ def beginning(text: str, most_chars: int = 100) -> str:
     return f"{cut.rstrip(' ,;:–—-')} …"
 
 
+_LINKS = re.compile(r"(?:[-*+] )?[^\W\d_][\w -]{0,38}::? *(?:\[\[[^\[\]]+\]\][ ,;.]*)+")
+"""Matches a line that only links to notes, such as `- because: [[note]]`."""
+
+
 def statement_of(text: str) -> str:
-    """Return the first paragraph of a note on one line, without headings and quotations."""
+    """Return the first paragraph of a note on one line, without headings, quotations and lines of links."""
     lines = [line.strip() for line in text.splitlines() if not line.startswith((">", "#"))]
+    lines = [line for line in lines if not _LINKS.fullmatch(line)]
     return " ".join("\n".join(lines).strip().partition("\n\n")[0].split())
 
 

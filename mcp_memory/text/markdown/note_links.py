@@ -30,6 +30,7 @@ OUTSIDE = "../"
 SHOWN_ID_CHARS = 6
 """The length of the end of an id, as agents see it."""
 REASONS = frozenset({"because", "caused_by"})
+REPLACES = "replaces"
 _MOST_NAME_CHARS = 300
 _MOST_TYPE_CHARS = 80
 _TYPED = re.compile(
