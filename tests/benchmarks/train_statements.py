@@ -344,7 +344,7 @@ OF_FEW = 2.0
 CONTEXT = (2.0, 1.0, 2.0, 1.0)
 """The scales of the states of a sentence, of those beside it, of the one that opens its message, and of what it
 answers."""
-OF_PAIRS, OF_SCOPE, OF_LOGS = (1.5, 1.5), 2.0, 4.0
+OF_PAIRS, OF_SCOPE, OF_LOGS = (1.5, 1.5), 2.0, 2.0
 IN_LINES = 0.2
 """The weight of a session's sentences that are put on lines of their own."""
 OWN, NONE_OF_IT, MORE = 0.34, 0.25, 0.25

@@ -126,7 +126,7 @@ def squeezed(text: str) -> str:
 def _quotes(facts: Facts, erased: ErasedText, said: str) -> bool:
     """Return whether a proposal was made from this note, wherever it is now, or from this text of a log."""
     notes, text = facts.get("notes", ()), squeezed(facts["text"])
-    is_there = erased.path in facts.get("sources", ()) and bool(notes or text in said)
+    is_there = erased.path in facts.get("sources", ()) and bool(notes or facts.get("wordings") or text in said)
     return is_there or not {*notes}.isdisjoint(erased.ids)
 
 

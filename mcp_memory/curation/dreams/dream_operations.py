@@ -37,7 +37,7 @@ class DreamOperations:
     async def dream(self, request: DreamRequest) -> Payload:
         """Dream now."""
         await self._core.indexing.sweeper.reconcile()
-        return asdict(await self._dreamer.run(dry_run=request.dry_run, backfill=request.backfill, stage=request.stage))
+        return asdict(await self._dreamer.run(**asdict(request)))
 
     async def run(self, _: JobTurn) -> JobReport | None:
         """Dream as a background job."""
@@ -52,8 +52,7 @@ class DreamOperations:
         """Tick proposals for the next run. Raises InvalidInput, NotFound."""
         if request.choice not in _TICKS:
             raise InvalidInput(f"a dream's proposal can't be {request.choice[:40]!r}", hint="accept or drop")
-        path, done = f"{self._dreamer.files.page}, for the next mcp-memory dream", list[Payload]()
         for item in request.items:
             await self._dreamer.tick(item, _TICKS[request.choice], request.text)
-            done.append({"id": item, "path": path, "title": request.text or item})
-        return done
+        path = f"{self._dreamer.files.page}, for the next mcp-memory dream"
+        return [{"id": item, "path": path, "title": request.text or item} for item in request.items]

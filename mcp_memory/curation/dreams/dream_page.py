@@ -127,6 +127,7 @@ def with_proposals(page: str, proposals: Sequence[Recurrence | Proposal], seen: 
     for one in proposals:
         below = [
             one.why,
+            *one.facts.get("wordings", ()),
             *one.facts.get("steps", ()),
             *filter(None, [", ".join(map(link_to, one.sources[:MOST_SOURCES]))]),
         ]

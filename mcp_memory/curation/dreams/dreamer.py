@@ -104,8 +104,7 @@ class Dreamer:
             await self._model.settled.wait()
             await self._model.wait_loaded(MODEL_WAIT_S)
         known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
-        find = in_thread(self.sources.find, backfill, known, what="reading logs", deadline_s=1800)
-        found, report.seen = await find
+        found, report.seen = await in_thread(self.sources.find, backfill, known, what="reading logs", deadline_s=1800)
         gone = set[tuple[str, str, str]]()
         changed = {name: known[name] | {"status": "rejected"} for name in deleted}
         for line in lines:
@@ -125,10 +124,8 @@ class Dreamer:
         memory = await in_thread(lambda: self.files.text_of(self.files.memory) or "", what="reading MEMORY.md")
         entered = [getattr(entry, "title", "") for entry in entries_of(self.files.memory, memory)]
         texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]
-        waiting = list[Recurrence | Proposal]()
-        for one in [one for one in found if one.passes][: MOST_PROPOSED + len(texts)]:
-            if len(waiting) < MOST_PROPOSED and not self.sources.is_known(one.text, texts):
-                waiting.append(one)
+        fresh = (one for one in found if one.passes and not self.sources.is_known(one.text, texts))
+        waiting: list[Recurrence | Proposal] = [*islice(fresh, MOST_PROPOSED)]
         waiting += await in_thread(self._find_further, memory, known, what="looking further", deadline_s=1800)
         changed |= {one.id: one.facts for one in waiting}
         report.proposed = [one.facts for one in waiting]

@@ -10,6 +10,7 @@ from mcp_memory.statements.cues import cue_features
 from mcp_memory.text.conversation.off_record import says_off_record
 from mcp_memory.text.conversation.own_words import lowered
 from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.word_tables import has_cue
 
 KINDS = ("preference", "decision", "lesson")
 LIKELY, OF_KIND, FORGETS = 0.6, 0.5, 0.7
@@ -37,12 +38,12 @@ def lines_in(text: str) -> list[str]:
 def judge(lines: Sequence[str], model: SentenceModel | None) -> Iterator[LogLine]:
     """Yield the lines with the classifier's judgment."""
     states = model.states(lines) if model and lines else None
-    own = [()] * len(lines) if states is None else [(one,) for one in states]
-    for line, more in zip(lines, own, strict=True):
-        way = "log" if more else "log_cues"
+    for at, line in enumerate(lines):
+        way, more = ("log_cues", ()) if states is None else ("log", states[at : at + 1])
         kept, forgets, *kinds = each_likelihood(way, log_features(line), *more, view=lowered(line))
         kind = KINDS[kinds.index(max(kinds))] if max(kinds) >= OF_KIND else "fact"
-        yield LogLine(line, kind, kept, forgets >= FORGETS or says_off_record(_QUOTES.sub(". ", line)))
+        is_asked = forgets >= FORGETS or has_cue("mcp_memory.curation.dreams", "log_lines.toml", "forgets", line)
+        yield LogLine(line, kind, kept, is_asked or says_off_record(_QUOTES.sub(". ", line)))
 
 
 def log_features(text: str) -> list[float]:

@@ -26,8 +26,7 @@ DOUBT = 0.75
 """The factor by which each further day or different question reduces the doubt. Chosen, not fitted."""
 
 MIN_DAYS = 3
-"""The number of days on which a note was used, or a line said that is perhaps worth remembering: two may be one piece
-of work."""
+"""The number of days on which a note was used: two may be one piece of work."""
 
 MIN_RECALLED, MIN_QUESTIONS = 3, 2
 """The number of times a note must have been found or given, and of different questions."""
@@ -39,7 +38,7 @@ POSSIBLE = 0.45
 """The likelihood from which a line is perhaps worth remembering."""
 
 MOST_WORDINGS = 5
-"""The latest wordings of a group that a line is compared with."""
+"""The latest wordings of a group that a line is compared with, or that are shown below its best."""
 
 MOST_NEAR = 20
 """The most groups with common words that a statement is compared with."""
@@ -80,15 +79,17 @@ class Proposal(NamedTuple):
 
 class Recurrence(NamedTuple):
     """A statement that was made on these `days` (ISO 8601), in its best wording. If a note says it, `notes` has
-    the id, `recalled` counts how often the note was recalled, and `questions` the different questions."""
+    the id, `recalled` counts how often the note was recalled, and `questions` the different questions. `wordings` are
+    other lines on the subject, each with when it was said."""
 
     text: str
     kind: str
-    days: tuple[str, ...]
-    sources: tuple[str, ...]
+    days: Sequence[str]
+    sources: Sequence[str]
     recalled: int = 0
     questions: int = 0
     notes: tuple[str, ...] = ()
+    wordings: Sequence[str] = ()
 
     @property
     def id(self) -> str:
@@ -107,8 +108,9 @@ class Recurrence(NamedTuple):
 
     @property
     def why(self) -> str:
-        asked = counted(self.questions, "different question")
-        what = f"recalled {self.recalled} × for {asked}" if self.recalled else "said"
+        what = "said"
+        if self.recalled:
+            what = f"recalled {self.recalled} × for {counted(self.questions, 'different question')}"
         first, last = self.days[0], self.days[-1]
         on = f"on {first}" if first == last else f"on {counted(len(self.days), 'day')} from {first} to {last}"
         return f"{what} {on}; score {self.score:.2f}"
@@ -121,8 +123,8 @@ class Recurrence(NamedTuple):
     @property
     def passes(self) -> bool:
         """Return whether it may be proposed. A note must serve; what is in logs was judged before."""
-        serves = self.recalled >= MIN_RECALLED and self.questions >= MIN_QUESTIONS and len(self.days) >= MIN_DAYS
-        return not self.notes or serves
+        is_recalled = self.recalled >= MIN_RECALLED and len(self.days) >= MIN_DAYS
+        return not self.notes or (is_recalled and self.questions >= MIN_QUESTIONS)
 
 
 def find_lines(
@@ -132,7 +134,8 @@ def find_lines(
     forget what they say. A word alone, such as a heading, says nothing."""
     entries = logs.entries(text)
     parts = [(text[one.start : one.end], one.hash) for one in entries if one.hash not in private]
-    for part, entry in parts if entries else [(text, "")]:
+    before = text[: entries[0].start] if entries else text
+    for part, entry in [(before, ""), *parts]:
         heading, _, body = part.partition("\n")
         title = logs.title_and_labels([heading.removeprefix("## ")])[0] if entry else heading
         lines = [
@@ -189,16 +192,19 @@ class Groups:
         return max((self._likeness(text, one.text) for text in same), default=0.0)
 
     def recurring(self) -> Iterator[Recurrence]:
-        """Yield the groups that hold and are worth remembering, or said again and again."""
+        """Yield the groups that hold and are worth remembering."""
         for number, group in enumerate(self.groups):
-            days = sorted({one.day.isoformat() for one in group})
-            if number in self.over or (len(days) < MIN_DAYS and best_of(group).kept < LIKELY):
+            best = best_of(group)
+            if number in self.over or best.kept < LIKELY:
                 continue
-            kinds = Counter(one.kind for one in group if one.kind in SECTIONS).most_common(1)
-            kind = kinds[0][0] if kinds else "fact"
-            yield Recurrence(best_of(group).text, kind, tuple(days), tuple(dict.fromkeys(one.source for one in group)))
+            others = {one.text: one.day for one in group if one.text != best.text}
+            wordings = [f"also ({day}): {text}" for text, day in others.items()][-MOST_WORDINGS:]
+            days = sorted({one.day.isoformat() for one in group})
+            sources = [*dict.fromkeys(one.source for one in group)]
+            yield Recurrence(best.text, best.kind, days, sources, wordings=wordings)
 
 
 def best_of(group: Sequence[Said]) -> Said:
-    """Return the latest of the statements that are likeliest worth remembering."""
-    return max(group, key=lambda one: (round(one.kept, 1), one.day))
+    """Return the statement that is likeliest worth remembering: rarely the latest, which often only reports that it was
+    followed."""
+    return max(group, key=lambda one: one.kept)

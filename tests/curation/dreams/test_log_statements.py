@@ -265,3 +265,73 @@ async def test_links_of_a_backfill_lead_to_the_old_logs(world: World, tmp_path: 
         assert len(await proposed(engine, backfill=str(old))) == 1
     (link,) = re.findall(r"\]\((file:[^)]*)\)", world.read("DREAMS.md").decode())
     assert Path(url2pathname(urlparse(link).path)) == old / "2025-05-01.md"
+
+
+CHECKED = {
+    "en": [
+        "Agreed with Ruth: the ferry list closes at 18:00, whoever comes later goes on the next boat.",
+        "Checked that the ferry list closes at 18:00 in all flyers",
+    ],
+    "de": [
+        "Abgemacht mit Ruth: Die Fährliste schließt um 18:00, wer später kommt, nimmt das nächste Boot.",
+        "Geprüft, dass die Fährliste in allen Flyern um 18:00 schließt",
+    ],
+    "fr": [
+        "Convenu avec Ruth : la liste du bac ferme à 18:00, les retardataires prennent le bateau suivant.",
+        "Vérifié que la liste du bac ferme à 18:00 sur tous les dépliants",
+    ],
+    "es": [
+        "Acordado con Ruth: la lista del ferry cierra a las 18:00, quien llegue tarde va en el siguiente barco.",
+        "Comprobado que la lista del ferry cierra a las 18:00 en todos los folletos",
+    ],
+}
+
+
+@pytest.mark.parametrize("language", CHECKED)
+async def test_a_rule_and_not_a_later_check_of_it_is_proposed(modelled: World, language: str) -> None:
+    rule, check = CHECKED[language]
+    write_logs(modelled, {3: [rule, "41 tests"], 5: [check, "PR 12"]})
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == {rule: 2}
+        page = modelled.read("DREAMS.md").decode()
+        assert f"\n  - also (2026-11-05): {check}\n" in page
+        await engine.perform("erase", {"target": "memory/2026-11-05.md", "sure": True})
+        assert check not in modelled.read("DREAMS.md").decode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Tried the heat map for the night shift, nobody could read it, taken out again.",
+        "Erwogen, die Briefe von Freiwilligen tippen zu lassen; wegen der Haftung verworfen.",
+        "Rappel automatique essayé puis abandonné, les adhérents se plaignaient.",
+        "Se probó el aviso por voz, descartado porque nadie lo entendía.",
+    ],
+)
+async def test_what_was_tried_and_rejected_is_proposed_and_events_are_not(modelled: World, line: str) -> None:
+    events = ["session start, cwd ~/harbour", "ExportAll ran in 14 s", "Petra off, only bot commits"]
+    write_logs(modelled, {day: [line, *events] if day == 1 else events for day in range(1, 6)})
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == {line: 1}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Omar gave the PIN 40771 of the safe, then said delete it and forget it.",
+        "Omar nannte die PIN 40771 des Tresors, soll nicht festgehalten werden.",
+        "Omar a donné le code 40771 du coffre puis a demandé de l'oublier.",
+        "Omar dictó el PIN 40771 de la caja y pidió olvidarlo enseguida.",
+    ],
+)
+async def test_a_line_that_reports_the_wish_to_forget_is_not_proposed(world: World, line: str) -> None:
+    write_logs(world, {day: [line, "User prefers dark mode."] for day in (1, 2, 3)})
+    async with world.engine() as engine:
+        assert await proposed(engine) == {"User prefers dark mode.": 3}
+        assert "40771" not in world.read("DREAMS.md").decode()
+
+
+async def test_what_stands_above_the_first_entry_is_read_too(modelled: World) -> None:
+    modelled.write("memory/2026-11-02.md", f"# Log\n\n## Session\n- {DAILY[1]}\n\n## 15:40 Later\n- {DAILY[6]}\n")
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == {DAILY[1]: 1, DAILY[6]: 1}
