@@ -87,7 +87,10 @@ class PlannerView:
 
     def read_tree(self) -> tuple[list[Topic], list[NoteRecord]]:
         """Return the tree, and the notes without a topic that may be filed, oldest first."""
-        records, linkable = self._records(), list[NoteRecord]()
+        below = Filters(PAGES | {NoteState.ACTIVE}, path_prefix=self.root, now=self._clock())
+        # No other note may quote private ones.
+        records = [note for note in self._index.notes(below, limit=MAX_NOTES) if not self._private.cover(note)]
+        linkable = list[NoteRecord]()
         for folder in self._folders:  # of kinds, where topics link to lasting notes by any author
             lasting = Filters(path_prefix=folder, kinds_out=self._kinds_out, private=self._private, now=self._clock())
             linkable += self._index.notes(lasting, limit=MAX_NOTES)
@@ -138,11 +141,6 @@ class PlannerView:
         return WorkLeft(frozenset(map(_note_mark, seen)), frozenset(tried))
 
     # -- below -------------------------------------------------------------------------------------------------
-
-    def _records(self) -> list[NoteRecord]:
-        """Return everything below the folder of all topics except private notes, which no other note may quote."""
-        wanted = Filters(PAGES | {NoteState.ACTIVE}, path_prefix=self.root, now=self._clock())
-        return [note for note in self._index.notes(wanted, limit=MAX_NOTES) if not self._private.cover(note)]
 
     def _plan_note(self, place: str, note: NoteRecord) -> PlanNote:
         project = note.project or ""

@@ -118,7 +118,8 @@ class _Pair:
         shared = common_keys(old.keys | self._older.topic, self._all_new - gone_keys) - hit_keys
         after = _new_value(new, values[0], gone_keys, hit_keys) if values else None
         is_correction = self._is_one_session and rejection.is_change and after and values[0].type in MEASURED
-        if is_correction and not self._names_subject(new):
+        said = *self._after[: self._after.index(new) + 1], *parse_statement(self._newer.title, "")
+        if is_correction and not any(sentence.names_subject for sentence in said):
             return Contradiction(_first(values), after, outright=True)  # `Wait, 180 days, not 90` needs no subject
         if self._two_subjects(old, new):
             return None
@@ -152,11 +153,6 @@ class _Pair:
                 if found or (not needs_sign and (found := same_form(old, new))):
                     return found
         return None
-
-    def _names_subject(self, new: ParsedSentence) -> bool:
-        """Return whether this sentence of the newer statement, one before it, or the title names a subject."""
-        until = self._after[: self._after.index(new) + 1]
-        return any(sentence.names_subject for sentence in (*until, *parse_statement(self._newer.title, "")))
 
     def _two_subjects(self, old: ParsedSentence, new: ParsedSentence) -> bool:
         """Return whether the first word of each sentence is missing from the other statement."""

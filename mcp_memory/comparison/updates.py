@@ -6,12 +6,12 @@ Words don't say reliably whether a note still holds. A page therefore quotes bot
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import log
+from math import inf, log
 from typing import NamedTuple
 
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.comparison.sentence import parse_statement
-from mcp_memory.comparison.values import AMENDED, MEASURED, TENTATIVE, common_keys, words_of_change
+from mcp_memory.comparison.values import AMENDED, MEASURED, TENTATIVE, TITLES, common_keys, words_of_change
 from mcp_memory.text.language.terms import folded, telling_words
 
 LEAST, LEAST_WITHOUT_SIGN = 0.12, 0.25
@@ -21,11 +21,15 @@ MOST_OTHER = 2
 """The most words that differ in notes of one form about two things, such as `Boats at Oslo` and `Boats at Bergen`."""
 FEWEST_COMMON, OF_TITLES = 2, 0.05
 """The fewest common words of notes whose titles have none, and the likeness that a common word of the titles adds."""
+FEWEST_NOTES = 12
+"""The notes of a page about one subject, if it has fewer: in two notes, no word is rare."""
 _OF_ONE_EVENT = frozenset({"lesson", "fix", "idea", "log", "commitment"})
 """Kinds of notes that neither change a rule nor are changed."""
 _RULING = frozenset({"decision", "preference"})
 """Kinds of notes that change notes of any other kind."""
 _VALUES = MEASURED | {"date"}
+_CLEAR = MEASURED - {"number", "ordinal"}
+"""The types of values of which a subject mostly has only one."""
 
 
 class _Note(NamedTuple):
@@ -42,20 +46,24 @@ class _Note(NamedTuple):
 
 
 class Updates:
-    """`notes` are the notes of a page, oldest first, with their `days` (ISO 8601)."""
+    """`notes` are the notes of a page, oldest first, with their `days` (ISO 8601). `is_about_one`: they are statements
+    about one subject, without its name, with their times."""
 
-    def __init__(self, notes: Sequence[NoteText], days: Sequence[str]) -> None:
+    def __init__(self, notes: Sequence[NoteText], days: Sequence[str], *, is_about_one: bool = False) -> None:
         self._notes = [_read(note) for note in notes]
         self._days = days
+        self._is_about_one = is_about_one
         self._counts = Counter(word for note in self._notes for word in note.words)
 
-    def find(self, at: int) -> int | None:
-        """Return the index of the later note that most probably changes the note at an index. Notes of one day belong
-        together, unless the later has a sign of change."""
+    def find(self, at: int, part: NoteText | None = None) -> int | None:
+        """Return the index of the later note that most probably changes the note at an index, or this part of it. Notes
+        of one day belong together, unless the later has a sign of change; statements of one time always do."""
+        old = _read(part) if part else self._notes[at]
         best, found = 0.0, None
         for later in range(at + 1, len(self._notes)):
-            alike = self._likeness(self._notes[at], self._notes[later])
-            if alike > best and (self._days[later] > self._days[at] or self._notes[later].is_change):
+            alike = self._likeness(old, self._notes[later])
+            is_change = self._notes[later].is_change and not self._is_about_one
+            if alike > best and (self._days[later] > self._days[at] or is_change):
                 best, found = alike, later
         return found
 
@@ -64,17 +72,25 @@ class Updates:
         if {old.kind, new.kind} & _OF_ONE_EVENT or new.kind not in _RULING | {old.kind}:
             return 0.0
         lost, added = (sum(map(str.isalpha, words)) for words in (old.words - new.words, new.words - old.words))
-        if 0 < lost <= MOST_OTHER and 0 < added <= MOST_OTHER and not new.is_change:
+        is_of_one_form = 0 < lost <= MOST_OTHER and 0 < added <= MOST_OTHER and not self._is_about_one
+        if is_of_one_form and not new.is_change:
             return 0.0
-        common, is_titled = old.words & new.words, bool(old.title & new.title)
-        if len(common) < FEWEST_COMMON and not is_titled:
+        common, is_titled, values = old.words & new.words, bool(old.title & new.title), old.values & new.values
+        if not common and self._is_about_one and new.is_change and values & _CLEAR:
+            return LEAST / 2
+        if len(common) < (1 if self._is_about_one else FEWEST_COMMON) and not is_titled:
             return 0.0
         alike = self._rarity(common) / min(self._rarity(old.words), self._rarity(new.words)) + OF_TITLES * is_titled
-        is_signed = new.is_change or old.values & new.values or common_keys(new.rejected, old.keys)
-        return alike if alike >= (LEAST if is_signed else LEAST_WITHOUT_SIGN) else 0.0
+        is_typed = values & (MEASURED if self._is_about_one else _VALUES)
+        is_signed = new.is_change or is_typed or common_keys(new.rejected, old.keys)
+        least = inf if self._is_about_one else LEAST_WITHOUT_SIGN
+        return alike if alike >= (LEAST if is_signed else least) else 0.0
 
     def _rarity(self, words: Iterable[str]) -> float:
-        return sum(log((len(self._notes) + 1) / self._counts[word]) for word in words)
+        return sum(
+            log((max(FEWEST_NOTES * self._is_about_one, len(self._notes)) + 1) / max(1, self._counts[word]))
+            for word in words
+        )
 
 
 @lru_cache(2048)
@@ -88,7 +104,7 @@ def _read(note: NoteText) -> _Note:
             rejected |= {token.key for token in one.between(part.start, part.end)}
     whole = f"{note.title}\n{note.text}"
     signs = words_of_change(whole) | {match[0] for match in AMENDED.finditer(whole)}
-    words = telling_words(whole) - folded(" ".join(signs)) if text else frozenset[str]()
+    words = telling_words(whole) - folded(" ".join(signs)) - TITLES if text else frozenset[str]()
     return _Note(
         note.kind,
         words,

@@ -144,7 +144,7 @@ class Organizer:
 def _page(path: NotePath, subject: Subject) -> bytes:
     """Render the claims that hold, the latest first, and then what happened on single days."""
     holding = sorted(subject.holding, key=lambda one: one.latest.note.is_log)[:MOST_CLAIMS]
-    sources = [one for claim in holding for one in (*claim.evidence, *claim.replaces)]
+    sources = [one for claim in holding for one in (*claim.evidence, *claim.earlier)]
     lines = [line for one in holding for line in _claim(path, one)]
     return _render(path, subject.name, list(dict.fromkeys(one.note.id for one in sources)), lines)
 
@@ -155,8 +155,8 @@ def _claim(path: NotePath, claim: Claim) -> Iterator[str]:
     yield f"- {text} ({claim.certainty}; {_note(path, claim.latest)})"
     for one in claim.evidence[1:]:
         yield f"  - also {_note(path, one)}, {one.day}"
-    for one in claim.replaces:
-        yield f"  - before, {one.day}: {link(path, one.text, one.note.path)}"
+    for one in claim.earlier:
+        yield f"  - earlier ({one.day}): {link(path, one.text, one.note.path)}"
 
 
 def _note(path: NotePath, one: Evidence) -> str:

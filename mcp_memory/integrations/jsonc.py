@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp_memory.errors import Refused
-from mcp_memory.integrations.json5 import COMMENT, GAP, JsonItem, JsonNode, Key, parse
+from mcp_memory.integrations.json5 import COMMENT, GAP, JsonNode, Key, parse
 from mcp_memory.text.parsed_values import value_at
 
 _TOKEN = re.compile(rf'"(?:[^"\\\n]|\\.)*"|{COMMENT.pattern}', re.DOTALL)
@@ -93,7 +93,8 @@ def remove(text: str, path: Sequence[Key], before: str | None = None) -> str:
     if len(node.items) > 1:
         return _cut(text, node, node.items.index(item))
     was = _at(before, path[:-1]) if before is not None else None
-    inside = _inside_when_empty(text, node, item)
+    inside = text[node.start + 1 : item.start] + text[item.after or item.node.end : node.end - 1]
+    inside = inside if inside.strip() else ""  # only the comments of an object that loses its only member
     if was is None and len(path) > 1 and not inside:
         return remove(text, path[:-1], before)
     if was is not None and was.value is None:
@@ -142,7 +143,9 @@ def _added(text: str, root: JsonNode, node: JsonNode, key: str | None, value: An
         plain = name + json.dumps(value, ensure_ascii=False)
         at = last.after or last.node.end
         return text[:at] + comma + " " + plain + ("," if last.after else "") + text[at:]
-    at = _after_comments(text, last.after or last.node.end)
+    at = last.after or last.node.end
+    if gap := GAP.match(text, at):
+        at = len(text[: gap.end()].rstrip())  # the end of the last comment
     between = text[last.node.end : at]
     rendered = name + _rendered(value, indent, _unit(text, root), newline)
     tail = "," if last.after else ""
@@ -156,12 +159,6 @@ def _added_to_empty(text: str, root: JsonNode, node: JsonNode, name: str, value:
     inside = text[node.start + 1 : node.end - 1]
     comments = inside.rstrip()
     return text[: node.start + 1] + comments + newline + rendered + newline + outer + text[node.end - 1 :]
-
-
-def _inside_when_empty(text: str, node: JsonNode, item: JsonItem) -> str:
-    """Return only the comments of an object that loses its only member."""
-    inside = text[node.start + 1 : item.start] + text[item.after or item.node.end : node.end - 1]
-    return inside if inside.strip() else ""
 
 
 def _cut(text: str, node: JsonNode, number: int) -> str:
@@ -206,12 +203,6 @@ def _own_line(text: str, at: int) -> str | None:
 def _indent_of_line(text: str, at: int) -> str:
     line = text.rfind("\n", 0, at) + 1
     return text[line : len(text) - len(text[line:].lstrip(" \t"))]
-
-
-def _after_comments(text: str, at: int) -> int:
-    """Return the end of the last comment in a gap, or the gap's start if it has no comment."""
-    gap = GAP.match(text, at)
-    return len(text[: gap.end()].rstrip()) if gap else at
 
 
 def _newline(text: str) -> str:

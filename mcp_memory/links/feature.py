@@ -61,7 +61,8 @@ class NoteGraph:
         for at in range(depth):
             further = list[tuple[Hop, ...]]()
             for way in ways:
-                if way and self._is_made(way[-1].path):
+                last = self.index.note(way[-1].path) if way else None
+                if last and last.state is NoteState.SUMMARY:
                     continue  # a page links to all its notes, and would connect everything
                 for link, to, is_back in linked(self.index, way[-1].path if way else start):
                     if to not in seen and found < MOST_NEIGHBOURS:
@@ -70,10 +71,6 @@ class NoteGraph:
                         found += at > 0
             ways = further
             yield from ways if at else ()
-
-    def _is_made(self, path: NotePath) -> bool:
-        note = self.index.note(path)
-        return note is not None and note.state is NoteState.SUMMARY
 
     def _facts(self, path: NotePath) -> dict[str, Any]:
         note: NoteRecord | None = self.index.note(path)

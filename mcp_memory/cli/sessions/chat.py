@@ -22,7 +22,7 @@ from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import EngineSession
 from mcp_memory.errors import ConfigInvalid, McpMemoryError, StorageFailed, SummarizerUnavailable
-from mcp_memory.runtime.json_lines import Facts, JsonLines
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.summarizers.base import Prompt
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.tokens import count_tokens
@@ -200,7 +200,10 @@ class Conversation:
     def _write(self, role: str, text: str) -> None:
         """Write a message into the transcript, unless it is off the record."""
         written = self.transcript.read() if self.transcript else []
-        *earlier, said = (_message(at, line) for at, line in enumerate([*written, {"role": role, "text": text}]))
+        *earlier, said = (
+            TranscriptMessage(Role(line["role"]), Turn(line["role"], line["text"]), at)
+            for at, line in enumerate([*written, {"role": role, "text": text}])
+        )
         kept, taken_back = on_record([said], self._heard, lambda: earlier)
         if self.transcript is None or not (kept or taken_back):
             return
@@ -224,8 +227,3 @@ class Conversation:
 
     def _ask(self, operation: str, **arguments: Any) -> Any:
         return self.engine.ask(operation, {name: value for name, value in arguments.items() if value is not None})
-
-
-def _message(at: int, line: Facts) -> TranscriptMessage:
-    """Return a message of the transcript. Its offset is the number of its line."""
-    return TranscriptMessage(Role(line["role"]), Turn(line["role"], line["text"]), at)

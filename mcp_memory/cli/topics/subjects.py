@@ -98,7 +98,7 @@ def _subject(subject: Facts) -> Iterator[Any]:
         project = f"; {claim['project']}" if claim["project"] and claim["project"] != subject["name"] else ""
         yield from wrap(f"{'' if claim['holds'] else 'no longer: '}{claim['text']}", "  ")
         yield f"    {claim['certainty']}{project}"
-        for key, kind in (("evidence", ""), ("replaces", "before: ")):
+        for key, kind in (("evidence", ""), ("earlier", "earlier: ")):
             for one in claim[key]:
                 yield f"    {kind}{one['date']}  {one['path']}:{one['line']}  {short_id(one['id'])}"
         if newer := claim["replaced_by"]:

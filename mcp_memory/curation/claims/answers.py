@@ -155,6 +155,6 @@ def _hit(claim: Claim, one: Evidence, score: float) -> Hit:
 
 def _line(claim: Claim) -> str:
     """Format a claim as a line. The evidence is given by path and line, so that it can be recalled."""
-    before = [f"before: {one.text} ({one.note.path}:{one.line})" for one in claim.replaces[:1]]
+    before = [f"earlier: {one.text} ({one.note.path}:{one.line})" for one in claim.earlier[:1]]
     place = f"{claim.latest.note.path}:{claim.latest.line}"
     return f"{claim.text} ({'; '.join([claim.certainty, place, *before])})"

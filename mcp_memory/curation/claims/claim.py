@@ -58,12 +58,13 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim. All `evidence`, newest first, says the same; `replaces` are the older statements that it outdates.
+    """A claim. All `evidence`, newest first, says the same; `earlier` are older statements that it outdates or may
+    change.
     `outdated` is the value that a newer statement replaced, and empty if the claim holds. `replaced_by` is that
     statement, if the caller may see it, and `conflict` the contradiction that you may decide."""
 
     evidence: tuple[Evidence, ...]
-    replaces: tuple[Evidence, ...] = ()
+    earlier: tuple[Evidence, ...] = ()
     outdated: str = ""
     replaced_by: Evidence | None = None
     conflict: Conflict | None = None
@@ -102,7 +103,7 @@ class Claim:
         """The claim as a JSON value."""
         return {
             "text": self.text, "project": self.project, "holds": self.holds, "certainty": self.certainty,
-            "evidence": [one.facts for one in self.evidence], "replaces": [one.facts for one in self.replaces],
+            "evidence": [one.facts for one in self.evidence], "earlier": [one.facts for one in self.earlier],
             "replaced_by": self.replaced_by.facts if self.replaced_by else None,
         }  # fmt: skip
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from mcp_memory.comparison.comparison import say_the_same
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
-from mcp_memory.curation.claims.outdated import find_changes, without_parts
+from mcp_memory.curation.claims.earlier import Newer, find_newer, newest_first
 from mcp_memory.curation.claims.statements import statements, without_doubts
 from mcp_memory.curation.claims.subjects import Name, find_mentions, find_names, has_subject
 from mcp_memory.index.base import Index
@@ -17,7 +17,7 @@ from mcp_memory.models import Clock, Conflict, Filters, NoteId, Passage
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.language.facts import facts
-from mcp_memory.text.language.terms import content_words, words
+from mcp_memory.text.language.terms import words
 from mcp_memory.vault.succession.entry_marks import is_private
 
 MOST_NOTES = 5000
@@ -54,7 +54,7 @@ class ClaimBase:
         if self._known[0] != key:
             stated = list(self._statements(wanted))
             names = find_names(stated)
-            found = _claims(list(_attributed(stated, names)), names, conflicts)
+            found = _claims(list(_attributed(stated, names)), conflicts)
             self._known = key, found, list(_subjects(found, names))
         return self._known[1]
 
@@ -75,23 +75,29 @@ class ClaimBase:
                     yield one._replace(place=place, total=len(stated))
 
 
-def _claims(stated: Sequence[Evidence], names: Sequence[Name], conflicts: Sequence[Conflict]) -> list[Claim]:
-    changes = find_changes(stated, names, conflicts)
-    claims, holding = list[Claim](), list[Evidence]()
-    replaced = defaultdict[int, list[Evidence]](list)
+def _claims(stated: Sequence[Evidence], conflicts: Sequence[Conflict]) -> list[Claim]:
+    """Return the claims. A statement that a newer note contradicts is one that no longer holds."""
+    notes, replaced = defaultdict[NoteId, list[Evidence]](list), defaultdict[int, list[Evidence]](list)
     for one in stated:
-        if (change := changes.get(id(one))) is None:
-            holding.append(one)
-            continue
-        claims.append(Claim((one,), outdated=change.parts[0], replaced_by=change.newer, conflict=change.conflict))
-        replaced[id(change.newer)].append(one)
-        if rest := without_parts(one.text, change.parts, change.subject):
-            is_named = content_words(change.subject) & content_words(rest)
-            holding.append(one._replace(said=rest, subject="" if is_named else change.subject))
-    for group in _grouped(holding):
+        notes[one.note.id].append(one)
+    outdated: dict[int, Claim] = {}
+    for known in conflicts:
+        older, newer = notes[known.older], notes[known.newer]
+        before = known.before.removesuffix(" …").strip() if known.is_certain else ""
+        by = next(iter(_with_value(newer, known.after or "")), None)
+        for one in _with_value(older, before):
+            outdated[id(one)] = Claim((one,), outdated=before or one.text, replaced_by=by, conflict=known)
+            replaced[id(by)].append(one)
+    claims = list(outdated.values())
+    for group in _grouped([one for one in stated if id(one) not in outdated]):
         older = [other for one in group for other in replaced[id(one)]]
         claims.append(Claim(tuple(group), tuple(older)))
     return sorted(claims, key=lambda one: date_of(one.latest.note), reverse=True)
+
+
+def _with_value(stated: Sequence[Evidence], value: str) -> Sequence[Evidence]:
+    """Return the statements with a value, or all if there is none."""
+    return [one for one in stated if value in one.text.replace("`", "")] or stated
 
 
 def admitted(claims: Iterable[Claim], filters: Filters) -> list[Claim]:
@@ -102,7 +108,7 @@ def admitted(claims: Iterable[Claim], filters: Filters) -> list[Claim]:
 
     shown = (
         replace(
-            one, evidence=told(one.evidence), replaces=told(one.replaces),
+            one, evidence=told(one.evidence), earlier=told(one.earlier),
             replaced_by=next(iter(told([one.replaced_by])), None),
         )
         for one in claims
@@ -119,9 +125,9 @@ def _attributed(stated: Sequence[Evidence], names: Sequence[Name]) -> Iterator[E
     subject = ""
     for place, one in enumerate(stated):
         if one.place == 0:
-            beginning = (name for text in (one.said, one.note.title) for name in near[place] if name.begins(text))
-            subject = next((name.text for name in beginning), "")
-        is_named = any(name.pattern.search(one.text) for name in near[place])
+            texts = one.said, one.note.title, one.note.title.title()
+            subject = next((name.text for text in texts for name in near[place] if name.begins(text)), "")
+        is_named = any(name.pattern.search(one.said if subject else one.text) for name in near[place])
         if is_named or one.total > MOST_INHERITED or has_subject(one):
             yield one
         else:
@@ -144,7 +150,11 @@ def _grouped(stated: Sequence[Evidence]) -> list[list[Evidence]]:
 def _subjects(claims: Sequence[Claim], names: Iterable[Name]) -> Iterator[Subject]:
     for project in sorted({one.project for one in claims if one.project}):
         yield Subject("projects", project, [one for one in claims if one.project == project])
+    about, newer = list[tuple[Name, list[Claim], dict[int, Newer]]](), dict[int, Newer]()
     for name, places in find_mentions(names, [one.text for one in claims]):
         own = {*words(name.text)}
         if told := [claims[place] for place in places if {*words(claims[place].text)} - own]:
-            yield Subject(name.folder, name.text, told)
+            about.append((name, told, find_newer(told, name)))
+            newer |= about[-1][2]
+    for name, told, own_newer in about:
+        yield Subject(name.folder, name.text, newest_first(told, newer | own_newer, name))

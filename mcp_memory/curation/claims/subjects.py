@@ -88,8 +88,8 @@ class _Mention(NamedTuple):
         if is_titled or self.is_whole or self.is_defined or self.shows("introduced") or self.has("first_name"):
             return True
         if self.name.islower():
-            return title.startswith(self.name) and self.shows("opening") and self.is_subject
-        return self.language != "de" and not self.shows("opens")
+            return title.startswith(self.key[0]) and self.shows("opening") and self.is_subject
+        return self.shows("addressed") or (self.language != "de" and not self.shows("opens"))
 
     @property
     def is_defined(self) -> bool:
@@ -108,29 +108,38 @@ class _Mention(NamedTuple):
         is_record = self.is_whole and self.statement.place == 0 and self.shows("record")
         is_apposed = self.shows("apposed_en" if self.language == "en" else "apposed")
         is_first, is_personal = self.has("first_name"), self.has("personal")
-        is_person = is_first and is_personal and not self.has("head")
-        if is_record or is_apposed or is_person or self.is_defined or self.shows("defines") or self.has("legal"):
+        kinds = () if self.language == "de" else FOLDERS  # in German, two nouns may stand side by side
+        is_clear = self.has("clear") or any(self.shows(f"{folder}_sure") for folder in kinds)
+        is_sure = " " in self.name and self.is_whole and self.is_subject and is_clear
+        is_whole = (is_first and is_personal and not self.has("head")) or is_sure
+        if is_whole or is_record or is_apposed or self.is_defined or self.shows("defines") or self.has("legal"):
             return 2
         return int(is_first or self.is_subject or (self.is_titled and (is_personal or self.shows("object"))))
 
 
 def find_names(stated: Sequence[Evidence]) -> list[Name]:
     """Return the names that statements are about."""
-    plain = {word for one in stated for word in _WORD.findall(one.said) if word.islower()}
-    titled = {one.note.title.split(" ")[0] for one in stated} & plain
+    texts = [one.said for one in stated]
+    plain = _lower_words(text for text in texts if text[:1].isupper())
+    titled = {one.note.title.split(" ")[0] for one in stated} & _lower_words(texts)
     seen = defaultdict[_Key, list[_Mention]](list)
     for one in stated:
         for mention in _mentions(one, titled):
             seen[mention.key].append(mention)
     ends = Counter(word for key in seen if key[1:] for word in {key[0], key[-1]})
-    for key in [key for key in seen if key[1:] and shows("first_name", key[0])]:
-        for word in {key[0], key[-1]} - plain:
-            seen[key] += seen.get((word,), []) if ends[word] == 1 else []
+    for key in [key for key, (one, *_) in seen.items() if key[1:] and (one.language != "de" or one.has("clear"))]:
+        for word in {key[0], key[-1]} - plain - ENGLISH:
+            if ends[word] < 2 and not shows("head", word):
+                seen[key] += [mention for mention in seen.get((word,), []) if not mention.name.islower()]
     kept = [key for key in sorted(seen) if _is_enough(seen[key], plain)]
     sets = list(map(frozenset, kept))
     whole = [key for key in kept if not any(set(key) < other for other in sets)]
     common = plain | ENGLISH
     return [_named(key, seen[key], whole, common) for key in whole]
+
+
+def _lower_words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text) if word.islower()}
 
 
 def has_subject(one: Evidence) -> bool:
@@ -147,7 +156,13 @@ def find_mentions(names: Iterable[Name], texts: Sequence[str]) -> Iterator[tuple
             by_word[word].add(number)
     for name in names:
         near = set[int]().union(*(by_word[word] for word in words(name.text)))
-        yield name, [one for one in sorted(near) if name.pattern.search(texts[one])]
+        found = list[int]()
+        for one in sorted(near):
+            text = texts[one]
+            # Some people write names in small letters.
+            if name.pattern.search(text if text[:1].isupper() else f"{text}\n{text.title()}"):
+                found.append(one)
+        yield name, found
 
 
 def _is_enough(found: Sequence[_Mention], plain: Set[str]) -> bool:
@@ -171,13 +186,21 @@ def _is_enough(found: Sequence[_Mention], plain: Set[str]) -> bool:
 def _mentions(one: Evidence, titled: Set[str]) -> Iterator[_Mention]:
     """Yield the names in a statement: runs of capitalized words, identifiers, and words of `titled` in lower case."""
     known = words(f"{one.note.title} {one.said}")
+    titles = one.note.title.split()
     skipped, language = ENGLISH | stop_words(known), language_of(known)
     spans = [(match.start(), match[0]) for match in cues()["name"].finditer(one.said)]
     spans += [(match.start(), match[0]) for match in _WORD.finditer(one.said) if match[0] in titled]
+    if (
+        language == "en"
+        and one.said.islower()
+        and (whole := cues()["whole_lower"].match(one.said))
+        and one.said.split()[0] in titled
+    ):
+        spans.append((0, whole[0]))
     for start, span in spans:
         parts = (span if shows("noun", span) else re.split(r"['’]s?(?: |$)", span)[0]).split()
         leads = skipped - {"may"} if shows("begins", one.said[:start]) else ()
-        while parts[1:] and (shows("lead", parts[0]) or parts[0].lower() in leads):
+        while _has_lead(parts) or (parts[1:] and parts[0].lower() in leads and parts != titles):
             parts = parts[1:]
         name = " ".join(parts)
         at = one.said.index(name, start)
@@ -187,6 +210,12 @@ def _mentions(one: Evidence, titled: Set[str]) -> Iterator[_Mention]:
             yield mention
 
 
+def _has_lead(parts: Sequence[str]) -> bool:
+    """Return whether the words begin with a title or role that is no part of a name. In `Baker Street` it is."""
+    is_name = not parts[1:] or parts[1] in {"of", "des", "du"} or (not parts[2:] and shows("head", parts[1]))
+    return not is_name and shows("lead", parts[0])
+
+
 def _named(key: _Key, found: Sequence[_Mention], names: Sequence[_Key], common: Set[str]) -> Name:
     text = max((one.name for one in found if one.key == key), key=lambda name: (sum(map(str.isupper, name)), name))
     is_personal = shows("personal", text) and key[-1] not in common
@@ -194,7 +223,9 @@ def _named(key: _Key, found: Sequence[_Mention], names: Sequence[_Key], common: 
     own = [word for word in text.split() if not shows("head", word)] or [text]
     whole = r"[\s-]+".join(map(re.escape, key))
     forms = [f"(?i:{whole})"]
-    for part in sorted({own[0], own[-1] if folder == "people" else " ".join(own)}):
+    common = common - set(key) if text.islower() else common
+    is_short = folder == "people" or own[-1] in {one.name for one in found}
+    for part in sorted({own[0], own[-1] if is_short else " ".join(own)}):
         is_clear = part.lower() not in common and sum(part.lower() in other for other in names) < 2
         if is_clear and len(part) > 2 and not shows("generic", part):
             forms.append(re.escape(part))

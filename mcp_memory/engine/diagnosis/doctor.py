@@ -49,8 +49,9 @@ def _facts(core: Core) -> VaultFacts:
     indexer, vault, health = core.indexing.reconciler, core.vault, core.background.health
     try:
         notes, fault = list_active(core), []
+        aside = sorted(core.index.notes(_ASIDE, MOST_NOTES), key=lambda note: note.path)
     except IndexUnavailable as error:
-        notes, fault = [], [Problem("index", error.message)]
+        notes, aside, fault = [], [], [Problem("index", error.message)]
 
     def is_standing(note_id: NoteId) -> bool:
         notes, now = core.index.note_by_id(note_id), core.clock()
@@ -86,13 +87,9 @@ def _facts(core: Core) -> VaultFacts:
         projects=problem,
         near_projects=near,
         circles=[note.path for note in notes if any(map(is_standing, note.superseded_by))],
-        set_aside={} if fault else {note.path: note.meta[SET_ASIDE] for note in _odd(core)},
+        set_aside={note.path: note.meta[SET_ASIDE] for note in aside},
         hidden_circles=[] if fault else _hidden_circles(notes, core.index.notes(_RETIRED, MOST_NOTES)),
     )
-
-
-def _odd(core: Core) -> list[NoteRecord]:
-    return sorted(core.index.notes(_ASIDE, MOST_NOTES), key=lambda note: note.path)
 
 
 def _projects(core: Core) -> tuple[str | None, list[NearMatch]]:

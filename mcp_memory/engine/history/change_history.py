@@ -216,12 +216,8 @@ def _concerns(change: NoteChange, target: str) -> bool:
     """Return whether this note was changed, or was kept instead of a note that it contradicted. Undoing such a decision
     leaves this note as it is."""
     kept = change.other if _is_decision_or_dream(change) else None
-    return target == change.path or any(_is_end_of(name, target) for name in (change.target, kept) if name)
-
-
-def _is_end_of(note: str, target: str) -> bool:
-    """Return whether the target is the note's id, or the end of it, as agents and lists name notes."""
-    return note.endswith(target) and (len(target) >= ID_CHARS or note == target)
+    names = [name for name in (change.target, kept) if name and name.endswith(target)]  # the end of an id, as in lists
+    return target == change.path or target in names or (bool(names) and len(target) >= ID_CHARS)
 
 
 async def list_changes(core: Core, wanted: ChangesRequest) -> dict[str, Any]:

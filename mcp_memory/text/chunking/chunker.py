@@ -165,7 +165,8 @@ def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: b
     for index, section in enumerate(sections):
         is_bare = section.number > 0 and not section.units
         has_child = index + 1 < len(sections) and sections[index + 1].level > section.level
-        if bare and (not is_bare or has_child or not _joins_bare(bare, section, config, log)):
+        joins = bare and bare[0].above == section.above and section.end - bare[0].start <= config.join_chars
+        if bare and (not is_bare or has_child or log or not joins):
             yield from _bare_pieces(text, bare, config)
             bare = []
         if is_bare and not has_child:
@@ -175,10 +176,6 @@ def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: b
                 yield section, section.headings, piece_start, piece_end
     if bare:
         yield from _bare_pieces(text, bare, config)
-
-
-def _joins_bare(bare: list[_Section], section: _Section, config: ChunkingConfig, log: bool) -> bool:
-    return not log and bare[0].above == section.above and section.end - bare[0].start <= config.join_chars
 
 
 def _bare_pieces(text: str, bare: list[_Section], config: ChunkingConfig) -> Iterator[_Piece]:

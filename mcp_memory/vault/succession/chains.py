@@ -235,7 +235,9 @@ class Chains:
             except McpMemoryError:
                 yield None
                 continue
-            if file and file.record.state is not NoteState.DELETED and not self._has_expired(file.record):
+            end = file.record.expires_at if file and "due" not in file.record.meta else None
+            has_ended = end is not None and end <= self._notes.clock()  # it replaced another note only for a time
+            if file and file.record.state is not NoteState.DELETED and not has_ended:
                 yield file
             elif file:
                 pending += file.record.superseded_by
@@ -243,12 +245,6 @@ class Chains:
                 yield None
             else:
                 pending += [known.record.id for known in self._files_naming(name) if name in known.record.supersedes]
-
-    def _has_expired(self, record: NoteRecord) -> bool:
-        """Return whether the note replaced another only for a time, which has ended. The duty in place of a duty is for
-        good."""
-        end = record.expires_at
-        return end is not None and end <= self._notes.clock() and "due" not in record.meta
 
     def _before(self, record: NoteRecord, seen: set[NoteId]) -> list[NoteFile]:
         """Return the notes that a note replaced directly. Skips notes in `seen`, and adds to it."""

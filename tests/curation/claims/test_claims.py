@@ -91,7 +91,7 @@ async def test_a_subject_has_what_holds_with_evidence_and_what_is_against_it(wor
         shop = await claims_about(engine, "shop")
         newer = shop["The API listens on port 8090 now."]
         assert not shop[PORT]["holds"] and shop[PORT]["replaced_by"]["id"] == ids["The API listens on port 8090 now."]
-        assert newer["replaces"][0]["text"] == PORT and newer["certainty"] == "noted once by codex, 2026-11-21"
+        assert newer["earlier"][0]["text"] == PORT and newer["certainty"] == "noted once by codex, 2026-11-21"
         with pytest.raises(NotFound, match="nothing is known"):
             await engine.perform("claims", {"subject": "Nobody"})
 
@@ -260,7 +260,7 @@ async def test_guesses_jokes_and_an_assistants_words_are_no_evidence(world: Worl
     ("Tarrow Bakery Ltd bakes our bread.", "Tarrow Bakery Ltd is closed, bread comes from the mill now.", None),
     ("Dora Pelikan is the owner of the clearing interface.",
      "Dora Pelikan hands the clearing interface over: since 1 August Hugh is the owner.", None),
-    ("order-api runs on host lx07 and restarts on Sundays.", "order-api moved to lx12.",
+    ("order-api runs on host lx07 and restarts on Sundays.", "order-api moved from lx07 to lx12.",
      "order-api: restarts on Sundays."),
 ])  # fmt: skip
 async def test_a_newer_value_stands_and_the_older_one_is_its_history(
@@ -273,7 +273,7 @@ async def test_a_newer_value_stands_and_the_older_one_is_its_history(
         (subject,) = [one for one in (await engine.perform("claims", {}))["subjects"] if one["kind"] != "projects"]
         holding = {one["text"]: one for one in subject["claims"] if one["holds"]}
         assert set(holding) == {newer, left} - {None}
-        assert [one["text"] for one in holding[newer]["replaces"]] == [older]
+        assert [one["text"] for one in holding[newer]["earlier"]] == [older]
 
 
 async def test_a_successor_and_a_property_replace_what_the_notes_of_the_name_say(world: World) -> None:
@@ -287,12 +287,12 @@ async def test_a_successor_and_a_property_replace_what_the_notes_of_the_name_say
             await engine.append(content, title=title, kind="fact", session=title)
             world.later(days=3)
         dora = await claims_about(engine, "Dora Pelikan")
-        assert not dora["Dora Pelikan is our ward manager."]["holds"]
+        left = next(one for text, one in dora.items() if "left us" in text)
+        assert [one["text"] for one in left["earlier"]] == ["Dora Pelikan is our ward manager."]
         mill = await claims_about(engine, "Tarrow Mill Ltd")
-        prices = {text: one["holds"] for text, one in mill.items() if "price" in text}
+        prices = {text: [before["text"] for before in one["earlier"]] for text, one in mill.items() if "price" in text}
         assert prices == {
-            "Tarrow Mill Ltd: Base price from 1 July: 9.45 per kg.": True,
-            "Tarrow Mill Ltd: Base price 9.10 per kg.": False,
+            "Tarrow Mill Ltd: Base price from 1 July: 9.45 per kg.": ["Tarrow Mill Ltd: Base price 9.10 per kg."]
         }
 
 
@@ -308,8 +308,6 @@ async def test_two_values_of_one_name_that_do_not_replace_each_other_both_hold(w
 
 
 @pytest.mark.parametrize(("older", "newer"), [
-    ("The weekly report goes to Ulrike Kern on Mondays.",
-     "All reports to Ulrike Kern go over the share from now on, not by mail, since her mailbox is full."),
     ("Heike Lamm hat den Brief am 2. Dezember zur Post gebracht.",
      "Mirjam Olthoff bekommt 9 % statt 8 %, das hat Heike Lamm am 3. Dezember gesagt."),
     ("Gerd Moll sits five metres from the wall of the control room.",
