@@ -15,6 +15,8 @@ _HEADING, _HANDING, _QUOTED, _HANDS_OVER = (
     re.compile(either([one], _TABLE["parts"])) for one in _TABLE["openings"].values()
 )
 INLINE_CODE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
+_HIDDEN = str.maketrans("</", "\0\1")
+"""Hides what would begin a tag or a comment."""
 MASK = "▪"
 """Replaces each character of a quotation or code within a sentence."""
 
@@ -24,10 +26,10 @@ def own_words(message: str) -> str:
     LF."""
     if not typed_words(message).strip():
         return covered(message, " ")
-    text = INLINE_CODE.sub(lambda code: code[0].replace("<", "\0"), message)  # a tag in it begins no foreign text
+    text = INLINE_CODE.sub(lambda code: code[0].translate(_HIDDEN), message)
     for pattern in _FOREIGN:
         text = pattern.sub(lambda foreign: covered(foreign[0], " "), text)
-    return _without_handed_over(text.replace("\0", "<"))
+    return _without_handed_over(text.replace("\0", "<").replace("\1", "/"))
 
 
 def pasted_words(message: str) -> str:
