@@ -1,7 +1,7 @@
 """Take messages out of the pages of a session, and find them in copies of it, which clients make to resume or fork
 it. Full pages are filled again from the transcript."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.off_record_turns import Stretch, TakenBack, list_turns
-from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.capture.transcript_store import (
     UNKNOWN,
@@ -32,7 +32,7 @@ def find_copies(
     checkpoints: Iterable[Checkpoint],
     path: TranscriptPath,
     taken_back: Collection[Said],
-    read: Callable[[TranscriptPath, Checkpoint], Sequence[TranscriptMessage]],
+    read: Callable[[TranscriptPath, Checkpoint], Transcript],
 ) -> Iterator[tuple[TranscriptPath, Checkpoint, TakenBack]]:
     """Yield the captured transcripts beside this one that have messages taken back, and the turns of them. `read`
     returns the captured messages."""
@@ -51,7 +51,7 @@ def find_copies(
                     tuple(
                         Stretch(turn[0].offset, after)
                         for turn, after in zip(turns, ends, strict=True)
-                        if any((message.turn.at, message.turn.text) in taken_back for message in turn)
+                        if any((message.at, message.text) in taken_back for message in turn)
                     )
                 )
                 if found:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
-from mcp_memory.capture.readers.message import MOST_SILENCES, ReaderContext, Role, Silence, TranscriptMessage
+from mcp_memory.capture.readers.message import MOST_SILENCES, ReaderContext, Silence, Transcript, TranscriptMessage
 from mcp_memory.text.conversation.off_record import (
     OffRecord,
     off_record,
@@ -68,7 +68,7 @@ NOTHING = TakenBack()
 
 
 def on_record(
-    messages: Sequence[TranscriptMessage],
+    messages: Transcript,
     context: ReaderContext,
     earlier: Callable[[], Iterable[TranscriptMessage]] = tuple,
 ) -> tuple[list[TranscriptMessage], TakenBack]:
@@ -82,17 +82,17 @@ def on_record(
             # A notice in the person's name, such as of an interruption, neither uses up a request nor begins a turn.
             kept += [] if context.silence else [message]
             continue
-        wish = off_record(message.turn.text)
+        wish = off_record(message.text)
         if OffRecord.BEFORE in wish and context.turn_at >= 0:
             found = _taken_back(message, wish, context, earlier, kept)
             kept = [one for one in kept if one.offset not in found]
             taken_back += found
         context.turn_at = message.offset
-        text = open_sentences(message.turn.text)
+        text = open_sentences(message.text)
         context.silence = _silence(message, wish, context.silence)
         if not context.silence and text.strip():
             kept.append(replace(message, turn=replace(message.turn, text=text)))
-        if not context.silence and text != message.turn.text:
+        if not context.silence and text != message.text:
             context.silence = Silence.TURN  # the answer may repeat it
         _note_time(message, context)
     return kept, taken_back
@@ -103,10 +103,10 @@ def _taken_back(
     wish: OffRecord,
     context: ReaderContext,
     earlier: Callable[[], Iterable[TranscriptMessage]],
-    kept: Sequence[TranscriptMessage],
+    kept: Transcript,
 ) -> TakenBack:
     """Return the stretches that the message takes back, and remember their times for the session's sub-agents."""
-    words = words_taken_back(message.turn.text) if OffRecord.ALL in wish else frozenset[str]()
+    words = words_taken_back(message.text) if OffRecord.ALL in wish else frozenset[str]()
     if words:
         turns = list_turns([*earlier(), *kept, message])
         named = [_words_in(words, turn) for turn in turns[:-1]]
@@ -125,33 +125,33 @@ def _taken_back(
     return TakenBack((Stretch(context.turn_at, message.offset),))
 
 
-def list_turns(messages: Sequence[TranscriptMessage]) -> list[Sequence[TranscriptMessage]]:
+def list_turns(messages: Transcript) -> list[Transcript]:
     """Return the messages by turn. Messages before the person's first message form a turn, too."""
     starts = [at for at, one in enumerate(messages) if at == 0 or _is_typed(one)]
     return [messages[start:end] for start, end in pairwise([*starts, len(messages)])]
 
 
-def _words_in(words: frozenset[str], messages: Sequence[TranscriptMessage]) -> frozenset[str]:
+def _words_in(words: frozenset[str], messages: Transcript) -> frozenset[str]:
     """Return the folded words that occur in the messages; a long word may be a part of another word."""
-    text = " ".join(one.turn.text for one in messages)
+    text = " ".join(one.text for one in messages)
     said, letters = content_words(text), plain(text).casefold()
     return frozenset(word for word in words if word in said or (len(word) >= LONG and word in letters))
 
 
 def _is_typed(message: TranscriptMessage) -> bool:
-    return message.role is Role.USER and bool(typed_words(message.turn.text).strip())
+    return message.is_persons and bool(typed_words(message.text).strip())
 
 
 def _time_of(message: TranscriptMessage) -> str:
-    return message.turn.at.isoformat() if message.turn.at else START
+    return message.at.isoformat() if message.at else START
 
 
-def silent_from(messages: Sequence[TranscriptMessage], silences: Sequence[Sequence[str]]) -> int:
+def silent_from(messages: Transcript, silences: Sequence[Sequence[str]]) -> int:
     """Count the messages of a sub-agent before the first that falls into a silence of its session: from that message
     on, it may repeat words of the silence."""
     spans = [(datetime.fromisoformat(begin), datetime.fromisoformat(end) if end else None) for begin, end in silences]
     for number, message in enumerate(messages):
-        at = message.turn.at
+        at = message.at
         if at and any(begin <= at and (end is None or at < end) for begin, end in spans):
             return number
     return len(messages)
@@ -159,7 +159,7 @@ def silent_from(messages: Sequence[TranscriptMessage], silences: Sequence[Sequen
 
 def _note_time(message: TranscriptMessage, context: ReaderContext) -> None:
     """End the silence before this message of the person's, and begin another if it asks for one."""
-    at = message.turn.at.isoformat() if message.turn.at else ""
+    at = message.at.isoformat() if message.at else ""
     for silence in context.silences:
         silence[1] = silence[1] or at
     if context.silence and at:
@@ -169,7 +169,7 @@ def _note_time(message: TranscriptMessage, context: ReaderContext) -> None:
 
 
 def _silence(message: TranscriptMessage, wish: OffRecord, before: Silence) -> Silence:
-    goes_on = before is Silence.SESSION and not on_record_again(message.turn.text)
+    goes_on = before is Silence.SESSION and not on_record_again(message.text)
     if OffRecord.SESSION in wish or goes_on:
         return Silence.SESSION
     if OffRecord.NEXT in wish:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -17,7 +17,7 @@ from mcp_memory.capture.checkpoint import Checkpoint, Checkpoints
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.capture.full_pages import find_copies
 from mcp_memory.capture.readers.lines import LineBatch
-from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, Transcript
 from mcp_memory.capture.readers.registry import CHAT
 from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.capture.step import CaptureStep, build_step, drop_removed_segments, pages_of
@@ -209,7 +209,7 @@ class CaptureService:
         step = self._build(path, new, checkpoint, seen, now=self._clock(), earlier=earlier, silences=silences)
         return replace(step, removed=(*removed, *step.removed))
 
-    def _read_again(self, path: TranscriptPath, checkpoint: Checkpoint) -> Sequence[TranscriptMessage]:
+    def _read_again(self, path: TranscriptPath, checkpoint: Checkpoint) -> Transcript:
         """Read the messages that were kept up to a checkpoint."""
         before = read_session(
             self.paths, path, self._zone, self.project_of, until=checkpoint.offset, withdrawn=checkpoint.withdrawn

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
@@ -13,7 +13,7 @@ from typing import NamedTuple, Self, cast
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.off_record_turns import NOTHING, ON_AND_ON, TakenBack
 from mcp_memory.capture.readers.lines import TranscriptLine
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, text_arguments
+from mcp_memory.capture.readers.message import ReaderContext, Role, Transcript, TranscriptMessage, text_arguments
 from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.step import CaptureStep, build_step
 from mcp_memory.capture.tail import checkpoint_before_end, list_sessions, measure_unread, read_new
@@ -36,7 +36,7 @@ class CapturedMessages:
     client: str
     session: str
     project: str | None
-    messages: Sequence[TranscriptMessage]
+    messages: Transcript
     tags: tuple[str, ...] = ()
     taken_back: TakenBack = NOTHING
     material: Callable[..., Iterable[str]] = field(default=tuple, compare=False)
@@ -118,8 +118,8 @@ def read_material(paths: TranscriptPaths, path: TranscriptPath, until: int = ON_
                     yield from _texts(json.loads(line.data.decode("utf-8", "replace")))
             else:
                 for message in parse_line(path.client, line.data, line.offset, context) or ():
-                    if message.role is Role.USER:
-                        yield pasted_words(message.turn.text)
+                    if message.is_persons:
+                        yield pasted_words(message.text)
         if new.batch.at_end:
             return
         checkpoint = replace(
@@ -185,8 +185,8 @@ class SessionTail:
         if _OUTPUT.search(line.data):
             return
         for message in parse_line(self.path.client, line.data, line.offset, self._context) or ():
-            if message.role is not Role.TOOL:
-                yield Utterance(message.role, message.turn.text)
+            if not message.is_call:
+                yield Utterance(message.role, message.text)
         if _NAMED in line.data:
             with suppress(ValueError, RecursionError):  # the line is not JSON, so it has no messages either
                 for content in _stored(json.loads(line.data)):

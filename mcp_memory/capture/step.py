@@ -12,7 +12,7 @@ from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
 from mcp_memory.capture.full_pages import BeginOf, Said, take_out
 from mcp_memory.capture.off_record_turns import NOTHING, ON_AND_ON, Stretch, TakenBack, on_record, silent_from
 from mcp_memory.capture.readers.lines import TranscriptLine
-from mcp_memory.capture.readers.message import WENT_WELL, ReaderContext, Role, Silence, TranscriptMessage
+from mcp_memory.capture.readers.message import WENT_WELL, ReaderContext, Silence, Transcript, TranscriptMessage
 from mcp_memory.capture.readers.openclaw import find_conversation
 from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.tail import NewLines
@@ -178,7 +178,7 @@ class _Reading:
     secrets: int = 0
     unreadable: int = 0
 
-    def messages(self, line: TranscriptLine) -> Sequence[TranscriptMessage]:
+    def messages(self, line: TranscriptLine) -> Transcript:
         """Return the line's messages without secrets."""
         messages = parse_line(self.client, line.data, line.offset, self.context)
         if messages is None:
@@ -192,10 +192,10 @@ class _Reading:
             message,
             arguments={name: redact(text).text[:MOST_ARGUMENT_CHARS] for name, text in message.arguments.items()},
         )
-        if message.role is Role.TOOL and not message.failed:
+        if message.is_call and not message.failed:
             # Most of a transcript is tool output; replacing it saves looking for secrets in it.
             return replace(message, turn=replace(turn, text=WENT_WELL, at=at))
-        most = MOST_TOOL_CHARS if message.role is Role.TOOL else MOST_TEXT_CHARS
+        most = MOST_TOOL_CHARS if message.is_call else MOST_TEXT_CHARS
         text, count = redact(turn.text[: most + _SEAM_CHARS])
         self.secrets += count
         if len(turn.text) > most:
@@ -215,13 +215,13 @@ class _Reading:
 
 
 def _of_thread(thread: str, messages: Callable[[], Iterable[TranscriptMessage]]) -> list[TranscriptMessage]:
-    spoken = [one for one in messages() if one.role is not Role.TOOL]
+    spoken = [one for one in messages() if not one.is_call]
     return [one for one in spoken if (one.turn.session or "") == thread]
 
 
-def _by_thread(messages: Sequence[TranscriptMessage]) -> dict[str, list[SpokenTurn]]:
+def _by_thread(messages: Transcript) -> dict[str, list[SpokenTurn]]:
     found: dict[str, list[SpokenTurn]] = {}
     for message in messages:
-        if message.role is not Role.TOOL:
+        if not message.is_call:
             found.setdefault(message.turn.session or "", []).append(SpokenTurn(message.turn, message.offset))
     return found

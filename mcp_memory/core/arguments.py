@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_orig
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import UNLISTED, Mode
+from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import ABSENT
 from mcp_memory.runtime.threads import in_thread
@@ -79,16 +80,14 @@ def fields_of(request: type[Any]) -> tuple[RequestField, ...]:
     return tuple(sorted(found, key=lambda field: not field.is_listed))
 
 
-def read_arguments(
-    known: Sequence[RequestField], arguments: Mapping[str, Any], facts: Mapping[str, Any]
-) -> dict[str, Any]:
+def read_arguments(known: Sequence[RequestField], arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> Payload:
     """The arguments as the fields take them, without the omitted arguments. `facts`: the values for the braces in the
     fields' descriptions.
 
     Raises InvalidInput with a sentence for each argument that is missing, unknown or of the wrong type."""
     if len(arguments) > MOST_ARGUMENTS:
         raise InvalidInput(f"Too many arguments: {len(arguments):,}.")
-    named, taken, wrong = {field.name: field for field in known}, dict[str, Any](), list[str]()
+    named, taken, wrong = {field.name: field for field in known}, Payload(), list[str]()
     for name, value in arguments.items():
         if field := named.get(name):
             try:
@@ -118,7 +117,7 @@ def request_from(request: type[R], arguments: Mapping[str, Any], facts: Mapping[
 
 async def with_iso_dates(core: Core, request: R) -> R:
     """The request with its dates in ISO 8601, seen from now in the vault's zone. Raises InvalidInput."""
-    given: dict[str, Any] = {name: getattr(request, name, None) for name in _LEANS}
+    given: Payload = {name: getattr(request, name, None) for name in _LEANS}
     spoken = {name: text for name, text in given.items() if isinstance(text, str) and text.strip() and not is_iso(text)}
     if not spoken:
         return request

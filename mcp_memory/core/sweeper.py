@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
 
 import anyio
 
+from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
@@ -66,7 +66,7 @@ class Sweeper:
             self.swept.set()
         return None
 
-    async def reconcile(self) -> dict[str, Any]:
+    async def reconcile(self) -> Payload:
         """Sweep for a command; return how many notes exist, have changed and are gone."""
         swept = await self._reconciler.reconcile()
         await self._conflicts.scan()
@@ -74,7 +74,7 @@ class Sweeper:
         self._model.wake()
         return {"notes": swept.files, "changed": swept.changed, "gone": swept.gone, "seconds": round(swept.took_s, 3)}
 
-    async def reindex(self) -> dict[str, Any]:
+    async def reindex(self) -> Payload:
         """Read every file again and index the files that differ from the indexed version. Only texts without a cached
         vector are embedded."""
         self._writer.reread_all_later()

@@ -13,7 +13,7 @@ from datetime import timedelta
 import anyio
 
 from mcp_memory.capture.off_record_turns import on_record
-from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, Transcript, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.core.core import Core
@@ -77,7 +77,7 @@ class CandidateIngest:
         self._config = core.config.section("extraction", ExtractionConfig)
         self._log = candidates
         self._session_notes = session_notes
-        self._recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = {}
+        self._recent: dict[tuple[str, str], Transcript] = {}
         """The last messages of the latest sessions, which later messages may answer or retract."""
         self.lock = anyio.Lock()
         """Held while statements are compared with memory and stored."""
@@ -105,15 +105,15 @@ class CandidateIngest:
         proposed = sorted(likely, key=lambda one: -one.score)[:MOST_PROPOSALS]
         return [one for one in new if one.outright or one in proposed]
 
-    async def _find(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> list[Candidate]:
+    async def _find(self, captured: CapturedMessages, before: Transcript) -> list[Candidate]:
         embedder = self._core.search.model.at_hand
         model = SentenceModel(embedder) if embedder else None
         given = captured.messages, model, before, captured.material
         return await in_thread(extract_candidates, *given, what="reading the transcript")
 
-    async def _with_dates(self, found: Sequence[Candidate], messages: Sequence[TranscriptMessage]) -> list[Candidate]:
+    async def _with_dates(self, found: Sequence[Candidate], messages: Transcript) -> list[Candidate]:
         zone, now = self._vault.layout.tz, self._clock()
-        said = {message.offset: message.turn.text for message in messages}
+        said = {message.offset: message.text for message in messages}
         dated = (with_dates(one, zone, now, said.get(one.offset, "")) for one in found)
         return await in_thread(list, dated, what="reading dates")
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import combinations
-from typing import Any
 
 from ulid import ULID
 
@@ -113,7 +112,7 @@ class ConflictReview:
         sides = map(self._side, roles, notes)
         return ReviewItem(_item_id(notes), what, "", visible_in(why), keep, notes=visible_in([*sides]))
 
-    def _side(self, role: str, stated: StatedText) -> dict[str, Any]:
+    def _side(self, role: str, stated: StatedText) -> Payload:
         record = self._core.index.note(stated.path)
         return {
             "role": role,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from datetime import datetime, time, tzinfo
 from functools import partial
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.comparison.values import CLAUSE, tokens
 from mcp_memory.models import NoteRecord
 from mcp_memory.statements.candidate import Candidate, Voice
@@ -33,19 +33,17 @@ _DAYS = frozenset({"date", "month", "ordinal", "time", "weekday"})
 _cues = partial(read_cues, "mcp_memory.extraction", "kept.toml")
 
 
-def kept(
-    messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord], before: Sequence[TranscriptMessage] = ()
-) -> dict[str, list[NoteRecord]]:
+def kept(messages: Transcript, promises: Sequence[NoteRecord], before: Transcript = ()) -> dict[str, list[NoteRecord]]:
     """Return the promises that you report as done, by the sentence that reports it. The sentence names the promise, is
     a plain yes to a question about it, or asks to tick off what the sentence or message before it names."""
     found: dict[str, list[NoteRecord]] = {}
     just_said: list[str] = []
     asked = ""
     for message in (*before, *messages):
-        if message.role is Role.ASSISTANT:
-            just_said = [sentence.text for sentence in sentences(message.turn.text)]
-            asked = message.turn.text.rpartition("?")[0].rpartition(".")[2]
-        for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
+        if message.is_assistants:
+            just_said = [sentence.text for sentence in sentences(message.text)]
+            asked = message.text.rpartition("?")[0].rpartition(".")[2]
+        for sentence in user_sentences(message.text) if message.is_persons else ():
             older = [one for one in promises if _is_older(one, message)] if message in messages else []
             fitting = _fitting(sentence, asked, just_said, older)
             if fitting and all(_is_same_promise(one, fitting[0]) for one in fitting):  # else it isn't clear which
@@ -60,8 +58,8 @@ def find_moved(
     """Yield the promises that a message moves to another day or time: `Marta moved the report to Monday`. Each
     sentence names a single promise, perhaps with the sentence before it."""
     cues, before = _cues(), ""
-    at = message.turn.at.astimezone(zone) if message.turn.at and message.role is Role.USER else None
-    for sentence in user_sentences(message.turn.text) if at else ():
+    at = message.at.astimezone(zone) if message.at and message.is_persons else None
+    for sentence in user_sentences(message.text) if at else ():
         for clause in () if sentence.may_be_pasted or sentence.is_question else CLAUSE.split(sentence.view):
             target = cues["moves"].search(clause) and cues["target"].search(clause)
             plain = cues["moves"].sub(" ", clause)
@@ -119,7 +117,7 @@ def _is_same_promise(one: NoteRecord, other: NoteRecord) -> bool:
 
 
 def _is_older(promise: NoteRecord, message: TranscriptMessage) -> bool:
-    return promise.created is None or message.turn.at is None or message.turn.at > promise.created
+    return promise.created is None or message.at is None or message.at > promise.created
 
 
 def _fitting(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ulid import ULID
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.forgetting import forget_note
@@ -79,7 +79,7 @@ class SessionNotes:
         extracted = sorted(await self.extracted(session), key=lambda one: one.score)
         return [one for one in extracted if one.state is NoteState.INBOX and one.score < SURE]
 
-    async def replace_copies(self, captured: CapturedMessages, before: Sequence[TranscriptMessage]) -> None:
+    async def replace_copies(self, captured: CapturedMessages, before: Transcript) -> None:
         """Let what the agent has stored since replace what was extracted from the messages before."""
         for note in await self.extracted(captured.session) if appended_texts(captured.messages) else ():
             if note.offset in {message.offset for message in before} and not note.is_edited:
@@ -187,20 +187,20 @@ class SessionNotes:
         found = list[NoteRecord]()
         contested = self.core.indexing.conflicts.contested.proposals().items()
         for message in captured.messages if contested else ():
-            for sentence in user_sentences(message.turn.text) if message.role is Role.USER else ():
+            for sentence in user_sentences(message.text) if message.is_persons else ():
                 confirmed = [
                     proposal
                     for name, proposal in contested
                     for note in self.core.index.note_by_id(name)
                     if note.project == captured.project
-                    and (proposal.date or LONG_AGO) < (message.turn.at or LONG_AGO)
+                    and (proposal.date or LONG_AGO) < (message.at or LONG_AGO)
                     and confirms(sentence, note.title, proposal.title)
                 ]
                 found += confirmed if len(confirmed) == 1 else []
         return found
 
     async def mark_done(
-        self, captured: CapturedMessages, before: Sequence[TranscriptMessage]
+        self, captured: CapturedMessages, before: Transcript
     ) -> tuple[tuple[str, ...], list[Candidate]]:
         """Mark the promises that you report as kept as done. Return the sentences that report it or move a promise, and
         the promises for their new days."""

@@ -8,8 +8,8 @@ from datetime import datetime, time, timedelta
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any
 
+from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import GitUnavailable, NotFound
 from mcp_memory.grounding.code_repository import CodeRepository, open_code
 from mcp_memory.grounding.references import CHANGED, GONE, MOVED, Reference, check, find_references, ground
@@ -63,7 +63,7 @@ def count_outcomes(notes: Iterable[GroundedNote]) -> dict[str, int]:
     return {"references": len(outcomes)} | {name: outcomes.count(name) for name in sorted({*outcomes})}
 
 
-def _payload(note: GroundedNote) -> dict[str, Any]:
+def _payload(note: GroundedNote) -> Payload:
     references = [asdict(one) | {"outcome": one.outcome, "remark": one.remark} for one in note.references]
     facts = {"id": note.id, "path": note.path, "project": note.project, "remark": note.remark}
     return {**facts, "refs": references}
@@ -122,7 +122,7 @@ class Grounder:
         found = (one for one in self._notes.values() if one.references and (not place or one.is_at(*place)))
         return sorted(found, key=lambda one: (one.path, one.id))
 
-    def answer(self, place: tuple[NotePath, str | None] | None, project: str | None) -> dict[str, Any]:
+    def answer(self, place: tuple[NotePath, str | None] | None, project: str | None) -> Payload:
         """Return each note with its references: their text, current place and outcome. Raises NotFound."""
         if place and self.index.note(place[0]) is None:
             raise NotFound(f"{place[0]} is not one of the vault's notes", hint="memory_search finds notes")
@@ -222,5 +222,5 @@ class Grounder:
 
     def _save(self) -> None:
         notes = [asdict(one) for one in self._notes.values()]
-        state: dict[str, Any] = {"folders": self._folders, "grounded": notes}
+        state: Payload = {"folders": self._folders, "grounded": notes}
         replace_file(self.file, json.dumps(state).encode())

@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 
+from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.hooks.hook_call import HookCall, context
 from mcp_memory.hooks.person_message import SHOWN_BY, trouble_of, waiting_line
@@ -39,8 +40,8 @@ async def answer_prompt(call: HookCall) -> bytes:
     if given.agent_id:
         return await answer_subagent_prompt(call)
     wanted = await _wanted(call)
-    briefings: list[dict[str, Any]] = []
-    start: dict[str, Any] | None = None
+    briefings: list[Payload] = []
+    start: Payload | None = None
     shown = (
         None if call.client in FORGETFUL else await call.owes_start(call.client, given.session, call.facts["project"])
     )
@@ -68,13 +69,13 @@ async def answer_heartbeat(call: HookCall) -> bytes:
     return context("Heartbeat", call.told([await call.perform("brief", wanted)]))
 
 
-async def _wanted(call: HookCall) -> dict[str, Any]:
+async def _wanted(call: HookCall) -> Payload:
     project = await call.project()
     call.facts["project"] = project or ""
     return {**call.transcript(), "project": project, "within_ms": call.within_ms}
 
 
-def _start_options(call: HookCall) -> dict[str, Any]:
+def _start_options(call: HookCall) -> Payload:
     is_wanted, for_person = "left-off" not in call.config.off, call.client in SHOWN_BY
     return {"left_off": is_wanted, "for_person": for_person, "folder": call.given.cwd}
 

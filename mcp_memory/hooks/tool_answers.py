@@ -19,6 +19,7 @@ from typing import Any
 
 from mcp_memory.core.arguments import is_session
 from mcp_memory.core.project_finder import holds_everywhere, own_project, takes_project
+from mcp_memory.core.serializers import Payload
 from mcp_memory.hooks.hook_call import HookCall, context, specific_output
 from mcp_memory.tool_names import FORGET, TOOLS
 
@@ -94,13 +95,13 @@ async def answer_after_tool(call: HookCall) -> bytes:
     given = call.given
     if "errors" in call.config.off or not given.tool_output.strip():
         return b""
-    wanted: dict[str, Any] = {"output": given.tool_output}
+    wanted: Payload = {"output": given.tool_output}
     wanted |= {} if given.has_failed else {"arguments": given.tool_input}
     text = (await _advice(call, wanted))["text"]
     return context("PostToolUseFailure" if given.has_failed else "PostToolUse", text)
 
 
-async def _advice(call: HookCall, wanted: dict[str, Any]) -> dict[str, Any]:
+async def _advice(call: HookCall, wanted: Payload) -> Payload:
     shared = {"session": call.session, "project": await call.project(), "folder": call.given.cwd}
     advice = await call.perform("advise", {**shared, "within_ms": call.within_ms, **wanted})
     call.told([{**advice, "degraded": None}])
@@ -109,9 +110,9 @@ async def _advice(call: HookCall, wanted: dict[str, Any]) -> dict[str, Any]:
 
 async def _allow(call: HookCall, tool: str) -> bytes:
     """Allow our own tool. Your own rule that denies the tool, or asks you, takes precedence."""
-    given, fields = call.given, dict[str, Any](permissionDecision="allow")
+    given, fields = call.given, Payload(permissionDecision="allow")
     if not given.is_shortened:  # otherwise a cut text would be stored
-        added: dict[str, Any] = {}
+        added: Payload = {}
         named = given.tool_input.get("project")
         project = await call.project() if tool != FORGET and (named or takes_project(given.tool_input)) else None
         if (named and own_project(named, project) != named) or (

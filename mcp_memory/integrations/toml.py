@@ -14,12 +14,14 @@ from typing import Any, cast
 
 from mcp_memory.errors import Refused
 
+Table = dict[str, Any]
+"""A TOML table as plain values."""
 _HEADER = re.compile(r"[ \t]*\[(\[?)([^\n]*?)\]\1?[ \t]*(?:#[^\n]*)?\r?\n?")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def value_of(text: str) -> dict[str, Any]:
+def value_of(text: str) -> Table:
     """Parse the file; floats stay as written, so that two readings are equal. Raises Refused with the line."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff"), parse_float=str)
@@ -65,17 +67,17 @@ def remove(text: str, path: Sequence[str], before: str | None = None) -> str:  #
     return _checked(new, expected, f"take {_dotted(path[-1:])} out of {'.'.join(path[:-1])} by hand, then try again")
 
 
-def _table(tree: dict[str, Any], path: Sequence[str], default: Any = None) -> Any:
+def _table(tree: Table, path: Sequence[str], default: Any = None) -> Any:
     found: Any = tree
     for key in path:
         if not isinstance(found, dict):
             raise Refused(f"{'.'.join(path)} is not a table")
         if key not in found:
             return default
-        found = cast("dict[str, Any]", found)[key]
+        found = cast("Table", found)[key]
     if not isinstance(found, dict):
         raise Refused(f"{'.'.join(path)} is not a table")
-    return cast("dict[str, Any]", found)
+    return cast("Table", found)
 
 
 def _appended(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
@@ -139,7 +141,7 @@ def _without(text: str, start: int, end: int) -> str:
     return text[:start] + text[end:]
 
 
-def _merged(before: dict[str, Any], path: Sequence[str], table: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(before: Table, path: Sequence[str], table: Mapping[str, Any]) -> Table:
     merged = copy.deepcopy(before)
     at = merged
     for key in path:
@@ -148,7 +150,7 @@ def _merged(before: dict[str, Any], path: Sequence[str], table: Mapping[str, Any
     return merged
 
 
-def _checked(text: str, expected: dict[str, Any], by_hand: str) -> str:
+def _checked(text: str, expected: Table, by_hand: str) -> str:
     with suppress(Refused):
         if value_of(text) == expected:
             return text

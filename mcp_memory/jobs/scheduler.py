@@ -29,6 +29,8 @@ LATEST_RETRY_S = 3600.0
 KEEPS_FAILING = 3  # the failed runs in a row that `doctor` reports
 LOOK_S = 60.0  # the time to notice that a clock changed, or that the machine slept: the monotonic clock may stop then
 BUSY_S = 20.0  # how long a run that you ask for waits for the current run
+Facts = dict[str, Any]
+"""The state or the outcome of a job as plain values."""
 ASKED = "you asked for it"
 
 log = logging.getLogger(__name__)
@@ -104,7 +106,7 @@ class Scheduler:
             with anyio.move_on_after(min(LOOK_S, *waits.values(), inf)):
                 await self._woken.wait()
 
-    async def run_now(self, name: str) -> dict[str, Any]:
+    async def run_now(self, name: str) -> Facts:
         """Run a job that you ask for, even if it is off or paused. Raises NotFound for an unknown job, Busy."""
         job = self._known_job(name)
         with anyio.move_on_after(BUSY_S):
@@ -121,7 +123,7 @@ class Scheduler:
         await self._save()
         self._woken.set()
 
-    async def answer(self, action: str, name: str | None, limit: int) -> dict[str, Any]:
+    async def answer(self, action: str, name: str | None, limit: int) -> Facts:
         """Answer `mcp-memory jobs`. Raises NotFound, Busy, StorageFailed, InvalidInput for an unknown action."""
         if action == "log":
             return {"runs": await in_thread(self.journal.read_runs, name, limit, what="reading the runs")}
@@ -151,7 +153,7 @@ class Scheduler:
 
     async def record(
         self, job: str, why: str, began: float, report: JobReport, error: str | None = None, *, is_kept: bool = True
-    ) -> dict[str, Any]:
+    ) -> Facts:
         """Journal a run that began at this Unix time and ends now. Returns the line, kept or not; never raises if it
         can't be kept."""
         facts = {"run": f"{job}-{datetime.fromtimestamp(began, UTC):%Y%m%dT%H%M%S}-{token_hex(2)}", "job": job}
@@ -180,7 +182,7 @@ class Scheduler:
         states = {name: self._states[name] for name in self._jobs}
         return {name: state.result or "" for name, state in states.items() if state.failures >= KEEPS_FAILING}
 
-    def facts(self, name: str) -> dict[str, Any]:
+    def facts(self, name: str) -> Facts:
         """Return facts about a job, for people; times in ISO 8601 in UTC, `next_s` in seconds."""
         job, state, wait = self._jobs[name], self._states[name], self.wait_s(name) if self.is_on else None
         return {
@@ -193,10 +195,10 @@ class Scheduler:
             "off": self._why_off(job) or (None if self.is_on else "background jobs are off"),
         }
 
-    def overview(self) -> list[dict[str, Any]]:
+    def overview(self) -> list[Facts]:
         return list(map(self.facts, self._jobs))
 
-    def next_job(self) -> dict[str, Any] | None:
+    def next_job(self) -> Facts | None:
         """Return the job that runs now, or else the next job to run by itself."""
         jobs = self.overview() if self.is_on else []
         coming = [facts for facts in jobs if facts["next_s"] is not None or facts["running"]]
@@ -212,7 +214,7 @@ class Scheduler:
             raise NotFound(f"no job {name[:100]!r}", hint=f"known: {', '.join(self._jobs)}")
         return self._jobs[name]
 
-    async def _run(self, job: Job, *, asked: bool) -> dict[str, Any]:
+    async def _run(self, job: Job, *, asked: bool) -> Facts:
         """Run a job once and catch every error, since no error may end the daemon."""
         async with self._one_job:
             state, began, self.running = self._states[job.name], self._now(), job.name

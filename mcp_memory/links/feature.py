@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import TargetRequest
@@ -39,7 +39,7 @@ class NoteGraph:
 
     index: Index
 
-    def describe(self, path: NotePath, depth: int) -> dict[str, Any]:
+    def describe(self, path: NotePath, depth: int) -> Payload:
         """Describe a note's links in both directions; with a `depth` of two or more, also the notes within that number
         of hops, and the way there."""
         links = self.index.links_from(path)
@@ -72,12 +72,12 @@ class NoteGraph:
             ways = further
             yield from ways if at else ()
 
-    def _facts(self, path: NotePath) -> dict[str, Any]:
+    def _facts(self, path: NotePath) -> Payload:
         note: NoteRecord | None = self.index.note(path)
         return {"id": note.id, "path": path, "title": note.title, "state": note.state} if note else {"path": path}
 
 
-def _facts(one: ResolvedLink) -> dict[str, Any]:
+def _facts(one: ResolvedLink) -> Payload:
     return {"line": one.link.line, "type": one.link.type, "target": one.link.target}
 
 

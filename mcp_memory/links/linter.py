@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
@@ -155,12 +156,12 @@ class Linter:
     index: Index
     runs: JournaledRuns
 
-    async def lint(self, *, fix: bool = False, personal: bool = False) -> dict[str, Any]:
+    async def lint(self, *, fix: bool = False, personal: bool = False) -> Payload:
         """Return the findings with their proposed repairs. With `fix`, repair our own notes, and `personal` notes too
         if you ask for it, and return the remaining findings. Raises like `JournaledRuns.relocate`."""
         examine = partial(self._examine, personal=personal)
         notes, findings, steps, left = await in_thread(examine, what="checking links", deadline_s=LINT_S)
-        answer: dict[str, Any] = {
+        answer: Payload = {
             "notes": len(notes),
             "found": [_payload(one, left.get(one.at.source, "")) for one in findings],
         }
@@ -250,7 +251,7 @@ def _judge(one: ResolvedLink, notes: dict[NotePath, NoteRecord], repair: Repair 
     return LinkFinding(kind, one) if kind and notes[one.source].state is NoteState.ACTIVE else None
 
 
-def _payload(one: LinkFinding, left: str) -> dict[str, Any]:
+def _payload(one: LinkFinding, left: str) -> Payload:
     link, repair = one.at.link, one.repair
     facts = {"kind": one.kind, "path": one.at.source, "line": link.line, "type": link.type, "target": link.target}
     return facts | {

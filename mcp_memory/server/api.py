@@ -22,6 +22,7 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import API, HEALTH, SERVICE, Address
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.core.arguments import fields_of
+from mcp_memory.core.serializers import Payload
 from mcp_memory.engine.engine import Engine, caller_named
 from mcp_memory.errors import (
     AlreadyExists,
@@ -163,7 +164,7 @@ def add_routes(
 
     @server.custom_route(HEALTH, methods=["GET"])
     async def health(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction] -- registered
-        facts: dict[str, Any] = {"service": SERVICE, "version": __version__, "pid": address.pid}
+        facts: Payload = {"service": SERVICE, "version": __version__, "pid": address.pid}
         if nonce := request.query_params.get("nonce", "")[:128]:
             facts["proof"] = credentials.proof(nonce, address.name)
         return JSONResponse(facts)
@@ -218,14 +219,14 @@ class _Json(JSONResponse):
         return json.dumps(content).encode("ascii")
 
 
-def _arguments(body: bytes) -> dict[str, Any]:
+def _arguments(body: bytes) -> Payload:
     try:
         arguments: Any = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
         raise InvalidInput("the body is not JSON", hint="send one JSON object in UTF-8") from error
     if not isinstance(arguments, dict):
         raise InvalidInput("the body is not a JSON object", hint="send the arguments by name")
-    return cast("dict[str, Any]", arguments)
+    return cast("Payload", arguments)
 
 
 def _check_rights(operation: str, known: Mapping[str, type[Any]]) -> None:
@@ -237,7 +238,7 @@ def _check_rights(operation: str, known: Mapping[str, type[Any]]) -> None:
 
 def _agents_arguments(
     operation: str, arguments: Mapping[str, Any], client: str, known: Mapping[str, type[Any]]
-) -> dict[str, Any]:
+) -> Payload:
     """Return the arguments with the name of the agent that passes them. Raises Refused for a person's argument."""
     if operation in AGENTS_MAY and operation in known:
         persons_own = {field.name for field in fields_of(known[operation])} - {*AGENTS_MAY[operation].split()}

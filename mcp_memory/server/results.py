@@ -26,10 +26,10 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.config import LOG
 
 
-def input_schema(fields: Sequence[RequestField], facts: Mapping[str, Any]) -> dict[str, Any]:
+def input_schema(fields: Sequence[RequestField], facts: Mapping[str, Any]) -> Payload:
     """Return the schema of a tool's arguments, without those that aren't listed. It has no defaults and no null, since
     descriptions name the defaults. `facts`: the values for the braces in descriptions."""
-    properties: dict[str, Any] = {}
+    properties: Payload = {}
     for field in fields:
         if field.is_listed:
             schema = pydantic.TypeAdapter(field.hint).json_schema()
@@ -38,7 +38,7 @@ def input_schema(fields: Sequence[RequestField], facts: Mapping[str, Any]) -> di
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-OUTPUT_SCHEMAS: Mapping[str, dict[str, Any]] = json.loads(
+OUTPUT_SCHEMAS: Mapping[str, Payload] = json.loads(
     (files("mcp_memory.server") / "output_schemas.json").read_text("utf-8")
 )
 """The schema of each tool's structured answer, by the tool's operation."""

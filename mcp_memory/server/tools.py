@@ -53,6 +53,9 @@ _ICON_URI = f"data:image/svg+xml;base64,{b64encode(_SVG.encode()).decode()}"
 ICON = Icon(src=_ICON_URI, mime_type="image/svg+xml", sizes=["any"])
 """An icon of a page of notes. Clients show it to people, never to a model."""
 
+Arguments = dict[str, Any]
+"""The arguments of a call by name."""
+
 
 class MemoryTool(Tool):
     """A tool that reads its arguments itself and words every fault. FastMCP's errors would quote the value, which may
@@ -60,9 +63,9 @@ class MemoryTool(Tool):
 
     fields: SkipJsonSchema[Sequence[RequestField]] = pydantic.Field(exclude=True)
     facts: SkipJsonSchema[Mapping[str, Any]] = pydantic.Field(exclude=True)
-    answer: SkipJsonSchema[Callable[[dict[str, Any]], Awaitable[ToolResult]]] = pydantic.Field(exclude=True)
+    answer: SkipJsonSchema[Callable[[Arguments], Awaitable[ToolResult]]] = pydantic.Field(exclude=True)
 
-    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+    async def run(self, arguments: Arguments) -> ToolResult:
         try:
             return await self.answer(read_arguments(self.fields, arguments, self.facts))
         except McpMemoryError as error:
@@ -78,7 +81,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
     """Register memory_search, memory_recall, memory_append and memory_forget."""
 
     def add(
-        work: Callable[[Engine, dict[str, Any]], Awaitable[ToolResult]],
+        work: Callable[[Engine, Arguments], Awaitable[ToolResult]],
         request: type[Any],
         annotations: ToolAnnotations,
         *,
@@ -108,7 +111,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
     add(memory_forget, ForgetRequest, _writes("Forget from memory"), own=_TARGET, schema=OUTPUT_SCHEMAS["forget"])
 
 
-async def memory_search(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
+async def memory_search(engine: Engine, arguments: Arguments) -> ToolResult:
     """List notes with their ids: to find what to replace or forget, or past sessions.
 
     To answer a question, memory_recall costs less. A `confidence` under 0.2 means that probably nothing is stored, so
@@ -118,7 +121,7 @@ async def memory_search(engine: Engine, arguments: dict[str, Any]) -> ToolResult
     return search_result(found, wanted.get("project"), _client(), explain=bool(wanted.get("explain")))
 
 
-async def memory_recall(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
+async def memory_recall(engine: Engine, arguments: Arguments) -> ToolResult:
     """Read memory: call this before you decide or ask anything that may be settled.
 
     With `query`, a question complete in itself: the passages that answer it. With `ids` or `path`: those notes
@@ -127,7 +130,7 @@ async def memory_recall(engine: Engine, arguments: dict[str, Any]) -> ToolResult
     return ToolResult(found["text"])
 
 
-async def memory_append(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
+async def memory_append(engine: Engine, arguments: Arguments) -> ToolResult:
     """Store what a later session couldn't see in the code: a decision and why (`because: [[id]]` links it), a
     correction, a fix and its error, a command that works. One fact a note, names and dates written out. No
     secrets.
@@ -137,7 +140,7 @@ async def memory_append(engine: Engine, arguments: dict[str, Any]) -> ToolResult
     return append_result(await engine.perform("append", {**wanted, "source": _client()}, _caller()))
 
 
-async def memory_forget(engine: Engine, arguments: dict[str, Any]) -> ToolResult:
+async def memory_forget(engine: Engine, arguments: Arguments) -> ToolResult:
     """Take a note out of search and recall; its file stays.
 
     For what the person asks to forget, and for a wrong note that has no successor; else memory_append with
@@ -178,7 +181,7 @@ def _client() -> str | None:
     return token.client_id if token else None
 
 
-async def _with_project(engine: Engine, arguments: dict[str, Any]) -> dict[str, Any]:
+async def _with_project(engine: Engine, arguments: Arguments) -> Arguments:
     """Fill in a missing project from the client's headers, which name the project or its folder (percent-encoded where
     a name isn't ASCII)."""
     headers, named = get_http_headers(), arguments.get("project")
@@ -197,7 +200,7 @@ async def _with_project(engine: Engine, arguments: dict[str, Any]) -> dict[str, 
     return {**arguments, "project": project}
 
 
-def _with_session(arguments: dict[str, Any]) -> dict[str, Any]:
+def _with_session(arguments: Arguments) -> Arguments:
     """Fill in a missing session from the value that Codex sends with each call."""
     return arguments if arguments.get("session") else {**arguments, "session": _sent_session()}
 

@@ -1,11 +1,11 @@
 """Extracts candidates from the messages of a session: your statements, and errors with their solutions."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.statements.candidate import Candidate, Voice
 from mcp_memory.statements.classifier import SentenceModel
@@ -29,9 +29,9 @@ log = logging.getLogger(__name__)
 
 
 def extract_candidates(
-    messages: Sequence[TranscriptMessage],
+    messages: Transcript,
     model: SentenceModel | None = None,
-    before: Sequence[TranscriptMessage] = (),
+    before: Transcript = (),
     material: Callable[[], Iterable[str]] = tuple,
 ) -> list[Candidate]:
     """Return candidates in the order of the messages, without those that you corrected in them; what the agent perhaps
@@ -67,18 +67,18 @@ def extract_candidates(
     return sorted(once.values(), key=lambda candidate: candidate.offset)
 
 
-def _read_in(messages: Sequence[TranscriptMessage]) -> Iterator[str]:
+def _read_in(messages: Transcript) -> Iterator[str]:
     """Yield the answers of tools and the text that the person pasted."""
     for message in messages:
-        if message.role is Role.TOOL:
-            yield message.turn.text
-        elif message.role is Role.USER:
-            yield pasted_words(message.turn.text)
+        if message.is_call:
+            yield message.text
+        elif message.is_persons:
+            yield pasted_words(message.text)
 
 
-def appended_texts(messages: Sequence[TranscriptMessage]) -> list[str]:
+def appended_texts(messages: Transcript) -> list[str]:
     """Return the title and content of each note that the agent stored."""
-    calls = [one for one in messages if one.role is Role.TOOL and one.tool.endswith(APPEND) and not one.failed]
+    calls = [one for one in messages if one.is_call and one.tool.endswith(APPEND) and not one.failed]
     return [f"{call.arguments.get('title', '')}\n{call.arguments.get('content', '')}" for call in calls]
 
 

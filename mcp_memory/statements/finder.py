@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript
 from mcp_memory.statements.agreements import (
     Agreement,
     find_agreement,
@@ -94,9 +94,7 @@ class _Judged(SpokenSentence):
         return not is_vetoed(self.sentence) and not has_cue(self.sentence.view, "hedge", "reaction")
 
 
-def find_statements(
-    messages: Sequence[TranscriptMessage], model: SentenceModel | None, has_read: HasRead
-) -> Iterator[Candidate]:
+def find_statements(messages: Transcript, model: SentenceModel | None, has_read: HasRead) -> Iterator[Candidate]:
     """Yield the statements in order. `has_read` prevents agreement to text that the assistant only repeats."""
     spoken = _judged(list(spoken_sentences(messages)), model, has_read)
     latest: Candidate | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript
 from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
 from mcp_memory.statements.cues import PROPOSAL, has_cue, patterns
 from mcp_memory.statements.statement_rules import TENTATIVE
@@ -90,12 +90,12 @@ def repeats(statement: str, texts: Iterable[str]) -> bool:
     return False
 
 
-def find_promises(messages: Sequence[TranscriptMessage]) -> Iterator[Candidate]:
+def find_promises(messages: Transcript) -> Iterator[Candidate]:
     """Yield the agent's promises for a day after their own."""
     for message in messages:
-        said = assistant_sentences(message.turn.text) if message.role is Role.ASSISTANT else ()
+        said = assistant_sentences(message.text) if message.is_assistants else ()
         for place, sentence in enumerate(said):
-            if is_own(said, place) and promises_later(sentence, message.turn.at or _ANY_TIME):
+            if is_own(said, place) and promises_later(sentence, message.at or _ANY_TIME):
                 given = StatementKind.COMMITMENT, sentence.text, TENTATIVE, False
                 yield Candidate.from_message(message, *given, voice=Voice.PROMISED)
 

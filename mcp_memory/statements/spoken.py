@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.embedders.base import SentenceInContext
 from mcp_memory.statements.language import matches
 from mcp_memory.statements.user_sentences import MAX_CHARS, UserSentence, assistant_sentences, user_sentences
@@ -22,7 +22,7 @@ class SpokenSentence:
 
     @property
     def is_typed(self) -> bool:
-        return len(self.message.turn.text) <= MAX_CHARS and not self.sentence.may_be_pasted
+        return len(self.message.text) <= MAX_CHARS and not self.sentence.may_be_pasted
 
     @property
     def answered(self) -> str:
@@ -50,17 +50,17 @@ class SpokenSentence:
         return sum(len(one.text) + 1 for one in self.said)
 
 
-def spoken_sentences(messages: Sequence[TranscriptMessage]) -> Iterator[SpokenSentence]:
+def spoken_sentences(messages: Transcript) -> Iterator[SpokenSentence]:
     assistant = ""
     for message in messages:
-        if message.role is Role.USER:
-            said = list(_joined(user_sentences(message.turn.text)))
+        if message.is_persons:
+            said = list(_joined(user_sentences(message.text)))
             for place, sentence in enumerate(said):
                 yield SpokenSentence(message, sentence, assistant, place, said)
                 assistant = ""
             assistant = ""
-        elif message.role is Role.ASSISTANT:
-            assistant = message.turn.text
+        elif message.is_assistants:
+            assistant = message.text
 
 
 def _joined(sentences: Sequence[UserSentence]) -> Iterator[UserSentence]:

@@ -98,7 +98,7 @@ class SessionSummaries:
             return None
         zone, project_of = self.vault.layout.tz, self.capture.project_of
         captured = read_session(self.capture.paths, place, zone, project_of, withdrawn=checkpoint.withdrawn)
-        times = [message.turn.at.replace(microsecond=0) for message in captured.messages if message.turn.at]
+        times = [message.at.replace(microsecond=0) for message in captured.messages if message.at]
         parts = find_session_facts(captured, self._is_forgotten)
         if not times or not is_worth_telling(parts):
             self._remove_page(captured)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.statements.cues import is_not_to_be_kept
 from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.sentences import sentences
@@ -26,22 +26,22 @@ _OPTION = re.compile(
 _CODE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
 
 
-def replies(messages: Sequence[TranscriptMessage]) -> Iterator[tuple[TranscriptMessage, list[UserSentence], str]]:
+def replies(messages: Transcript) -> Iterator[tuple[TranscriptMessage, list[UserSentence], str]]:
     """Yield each of your messages, its sentences without chat and without text that may be pasted, and the assistant's
     message before it; empty if the message before is yours."""
     answered = ""
     for message in messages:
-        if message.role is Role.USER:
+        if message.is_persons:
             said = [
                 one
-                for one in user_sentences(message.turn.text)
+                for one in user_sentences(message.text)
                 if not (one.may_be_pasted or is_not_to_be_kept(one) or _has("chat", one.view.strip()))
             ]
             if said:
                 yield message, said, answered
             answered = ""
-        elif message.role is Role.ASSISTANT:
-            answered = message.turn.text
+        elif message.is_assistants:
+            answered = message.text
 
 
 def words_of(message: str, kept: Sequence[UserSentence]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Role, Transcript
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.models import NoteId
 from mcp_memory.projects.repository_facts import name_in
@@ -69,7 +69,7 @@ def find_session_facts(captured: CapturedMessages, is_forgotten: Callable[[NoteI
     for message, said, answered in replies(own):
         kept = [one for one in said if (message.offset, one.text) not in gone]
         notes = [note for (offset, _), note in made.items() if offset == message.offset]
-        text = cut(words_of(message.turn.text, kept), MOST_SAID)
+        text = cut(words_of(message.text, kept), MOST_SAID)
         if parts[ASKED] and kept:
             parts[REPLIES].append(Point(text, message.offset, notes, answered if kept == said else ""))
         elif _is_told(text):
@@ -85,22 +85,22 @@ def find_session_facts(captured: CapturedMessages, is_forgotten: Callable[[NoteI
     return parts
 
 
-def _found(messages: Sequence[TranscriptMessage]) -> Iterator[Point]:
+def _found(messages: Transcript) -> Iterator[Point]:
     """Yield what the assistant found."""
     for message in messages:
-        found = [one.text for one in sentences(message.turn.text) if _has("found", one.text)]
-        if message.role is Role.ASSISTANT and found:
+        found = [one.text for one in sentences(message.text) if _has("found", one.text)]
+        if message.is_assistants and found:
             yield Point(cut(max(found, key=lambda text: len(facts(text))), MOST_WORDS), message.offset)
 
 
-def _left_open(messages: Sequence[TranscriptMessage], opening: int) -> Iterator[Point]:
+def _left_open(messages: Transcript, opening: int) -> Iterator[Point]:
     """Yield what your last replies put off or promise, and what the assistant's last message leaves open."""
     acted = max([opening, *(one.offset for one in messages if _has("edits", one.tool) or runs_command(one))])
-    said = [one for one in messages if one.role is Role.USER and one.offset > opening]
-    told = [one for one in messages if one.role is Role.ASSISTANT and _is_told(one.turn.text)]
+    said = [one for one in messages if one.is_persons and one.offset > opening]
+    told = [one for one in messages if one.is_assistants and _is_told(one.text)]
     for message in (*told[-1:], *said[-FEW_REPLIES:]):
-        split = user_sentences if message.role is Role.USER else sentences
-        for text in (one.text for one in split(message.turn.text)):
+        split = user_sentences if message.is_persons else sentences
+        for text in (one.text for one in split(message.text)):
             is_open = _has("owed", text) or (_has("open", text) and message.offset > acted)
             if is_open and _is_told(text) and not text.endswith("?"):
                 yield Point(text, message.offset)
@@ -146,14 +146,14 @@ def _cost(point: Point) -> int:
     return len(point.text.split()) + 2
 
 
-def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
+def _is_closed(point: Point, messages: Transcript) -> bool:
     """Return whether a later statement says that an open point is done. That a failing command works now is only
     believed from the person."""
     command = _COMMAND.match(point.text)
     words = content_words(command[1] if command else point.text)
     believed = {Role.USER} if command else {Role.USER, Role.ASSISTANT}
     later = [one for one in messages if one.offset > point.offset and one.role in believed]
-    for sentence in (sentence for message in later for sentence in user_sentences(message.turn.text)):
+    for sentence in (sentence for message in later for sentence in user_sentences(message.text)):
         shared = words & content_words(sentence.text)
         is_about_it = len(shared) >= (1 if command else SHARED) and coverage(words, shared) >= SHARED_SHARE
         is_done = is_about_it and _has("done", sentence.text) and not _has("undone", sentence.text)
@@ -162,7 +162,7 @@ def _is_closed(point: Point, messages: Sequence[TranscriptMessage]) -> bool:
     return False
 
 
-def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:
+def _files(messages: Transcript, project: str | None) -> Iterator[Point]:
     """Yield a single point that lists the files changed by tools."""
     edits = [each for each in messages if not each.failed and _has("edits", each.tool)]
     names = {

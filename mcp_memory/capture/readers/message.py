@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, cast
 
@@ -36,6 +36,30 @@ class TranscriptMessage:
     tool: str = ""
     failed: bool = False
     arguments: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+
+    @property
+    def text(self) -> str:
+        return self.turn.text
+
+    @property
+    def at(self) -> datetime | None:
+        return self.turn.at
+
+    @property
+    def is_persons(self) -> bool:
+        return self.role is Role.USER
+
+    @property
+    def is_assistants(self) -> bool:
+        return self.role is Role.ASSISTANT
+
+    @property
+    def is_call(self) -> bool:
+        return self.role is Role.TOOL
+
+
+Transcript = Sequence[TranscriptMessage]
+"""The messages of a session, or of a part of it, in order."""
 
 
 class Silence(StrEnum):

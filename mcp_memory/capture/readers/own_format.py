@@ -6,11 +6,10 @@ tool there are also `tool` (its name), `failed` and `arguments` (such as `{"comm
 """
 
 import json
-from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from typing import Any, cast
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, Table, TranscriptMessage, text_arguments
+from mcp_memory.capture.readers.message import ReaderContext, Role, Table, Transcript, TranscriptMessage, text_arguments
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.conversation.typed_words import typed_words
@@ -30,7 +29,7 @@ def read_plain(data: bytes, zone: tzinfo) -> list[TranscriptMessage]:
                 why = error.message if isinstance(error, InvalidInput) else "it is not JSON"
                 hint = 'one message per line: {"role": "user", "text": "We use uv.", "at": "2026-11-21T09:30:00Z"}'
                 raise InvalidInput(f"line {number} is not a message: {why}", hint=hint) from error
-            if message.turn.text:
+            if message.text:
                 messages.append(message)
         offset += len(line) + 1
     return messages
@@ -45,10 +44,10 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
         message = _read({**line, **spoken, "offset": offset}, offset, UTC)
     except InvalidInput:
         return []
-    return [message] if message.turn.text else []
+    return [message] if message.text else []
 
 
-def write_plain(messages: Sequence[TranscriptMessage]) -> str:
+def write_plain(messages: Transcript) -> str:
     """Write messages so that `read_plain` returns them again."""
     return "\n".join(json.dumps(_as_table(message), ensure_ascii=False) for message in messages)
 

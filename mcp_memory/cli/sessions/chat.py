@@ -207,7 +207,7 @@ class Conversation:
         kept, taken_back = on_record([said], self._heard, lambda: earlier)
         if self.transcript is None or not (kept or taken_back):
             return
-        line = {"role": role, "text": kept[0].turn.text if kept else text, "session": self.id}
+        line = {"role": role, "text": kept[0].text if kept else text, "session": self.id}
         here = os.getcwd()  # noqa: PTH109 -- a string for JSON, as hooks send it
         self.transcript.append(line | {"at": datetime.now().astimezone().isoformat(), "cwd": here})
         if taken_back:

@@ -1,13 +1,13 @@
 """The sessions commands: capture transcripts, extract what is worth remembering, sum up a time."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.capture.readers.own_format import read_plain, write_plain
 from mcp_memory.capture.session_reader import CapturedMessages, find_transcript, read_session
 from mcp_memory.capture.transcript_paths import TranscriptPaths
@@ -198,14 +198,14 @@ def read_transcript(target: str, settings: Settings, project_of: Callable[[str, 
     return CapturedMessages(str(file), DEFAULT_CLIENT, file.stem, None, read_plain(data, zone))
 
 
-def _batches(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptMessage]]:
+def _batches(messages: Transcript) -> Iterator[list[TranscriptMessage]]:
     batch: list[TranscriptMessage] = []
     size = 0
     for message in messages:
-        if batch and size + len(message.turn.text) > MOST_BATCH_CHARS:
+        if batch and size + len(message.text) > MOST_BATCH_CHARS:
             yield batch
             batch, size = [], 0
         batch.append(message)
-        size += len(message.turn.text)
+        size += len(message.text)
     if batch:
         yield batch

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.core.serializers import Payload
 from mcp_memory.models import Conflict, NoteRecord
 from mcp_memory.recall.note_list import date_of
 
@@ -48,7 +49,7 @@ class Evidence(NamedTuple):
         return date_of(self.note).date().isoformat()
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Payload:
         note = self.note
         return {
             "id": note.id, "path": note.path, "session": note.session, "source": note.source, "line": self.line,
@@ -99,7 +100,7 @@ class Claim:
         return f"{verb} {times} by {' and '.join(voices)}, {when}{', confirmed by you' if is_confirmed else ''}"
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Payload:
         """The claim as a JSON value."""
         return {
             "text": self.text, "project": self.project, "holds": self.holds, "certainty": self.certainty,
@@ -121,6 +122,6 @@ class Subject:
         return [one for one in self.claims if one.holds]
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Payload:
         """The subject as a JSON value."""
         return {"kind": self.folder, "name": self.name, "claims": [one.facts for one in self.claims]}

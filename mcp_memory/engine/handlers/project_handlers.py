@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import ProjectsRequest
@@ -43,7 +42,7 @@ def list_projects(core: Core) -> Payload:
     counts = Counter(note.project for note in core.index.notes(Filters(), MOST_NOTES) if note.project)
     known = core.projects.book()
     loose = [Project(name) for name in sorted(counts) if name not in known.names and not is_closed(name)]
-    listed: list[dict[str, Any]] = [
+    listed: list[Payload] = [
         {**asdict(one), "notes": sum(counts[name] for name in one.names)} for one in (*known.projects, *loose)
     ]
     labels = [one.label for one in loose]

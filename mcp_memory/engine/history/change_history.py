@@ -5,11 +5,12 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ChangesRequest, UndoRequest
+from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.git.repository import find_repository, find_version
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord
@@ -53,7 +54,7 @@ def find_titled(core: Core, target: str, read: dict[NotePath, dict[str, str]]) -
     return TitledNote(note, read[path].get(hash_, ""))
 
 
-def describe_use(core: Core, path: NotePath, entry: str | None) -> dict[str, Any]:
+def describe_use(core: Core, path: NotePath, entry: str | None) -> Payload:
     """A note's or entry's use, by day and in all, and how hot that makes it. Raises NotFound; call it in a thread."""
     note = core.index.note(path)
     if note is None:
@@ -181,7 +182,7 @@ class ChangeHistory:
         """Return the note that was changed, as the index has it now."""
         return find_titled(self._core, change.target, self._titles).record
 
-    def describe(self, change: NoteChange) -> dict[str, Any]:
+    def describe(self, change: NoteChange) -> Payload:
         """Describe a change, with the path that the note has now, or was moved to, and its title before the change, if
         its text is kept."""
         note, title = find_titled(self._core, change.target, self._titles)
@@ -220,11 +221,11 @@ def _concerns(change: NoteChange, target: str) -> bool:
     return target == change.path or target in names or (bool(names) and len(target) >= ID_CHARS)
 
 
-async def list_changes(core: Core, wanted: ChangesRequest) -> dict[str, Any]:
+async def list_changes(core: Core, wanted: ChangesRequest) -> Payload:
     """List the changes. `since`: the time from which changes are known."""
     target = await core.search.lookup.full_id(wanted.target) if wanted.target else None
 
-    def read() -> dict[str, Any]:
+    def read() -> Payload:
         history = ChangeHistory(core)
         found = history.select(wanted, wanted.project)
         found = history.of_note(target, found) if target else found

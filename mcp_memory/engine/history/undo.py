@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import UndoRequest
+from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.engine.history.change_history import ChangeHistory, find_earlier
@@ -121,16 +122,16 @@ class UndoPlan:
         return UndoStep(change, "put back")
 
 
-async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
+async def undo_changes(core: Core, wanted: UndoRequest) -> Payload:
     """Undo changes if you are `sure`, else only list the `steps`, and the moment that `since` means. A step that wasn't
     done, or not all of it, has the reason. A step that fails doesn't stop the others."""
 
-    def read() -> list[tuple[UndoStep, dict[str, Any]]]:
+    def read() -> list[tuple[UndoStep, Payload]]:
         history = ChangeHistory(core)
         steps = UndoPlan(core, history, history.to_undo(wanted)).steps()
         return [(step, history.describe(step.change)) for step in steps]
 
-    found: list[dict[str, Any]] = []
+    found: list[Payload] = []
     for step, facts in await in_thread(read, what="reading the changes"):
         described = {**facts, "action": step.action or "", "why": step.why}
         found.append(described)
@@ -142,7 +143,7 @@ async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
     return {"sure": wanted.sure, "steps": found, "since": wanted.since}
 
 
-async def _undo(core: Core, change: NoteChange, action: UndoAction) -> dict[str, Any]:
+async def _undo(core: Core, change: NoteChange, action: UndoAction) -> Payload:
     """Undo a change, and return the report of a run. Raises the errors of the vault and of `JournaledRuns.undo`."""
     if action == "undo run" and change.run:
         report = await core.runs.undo(change.run)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.statements.candidate import Voice
 from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, patterns
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences, user_sentences
@@ -50,7 +50,7 @@ class _PersonsMessage:
 
     @cached_property
     def text(self) -> str:
-        return self.message.turn.text.replace("\r\n", "\n").replace("\r", "\n")
+        return self.message.text.replace("\r\n", "\n").replace("\r", "\n")
 
     @cached_property
     def own(self) -> str:
@@ -90,11 +90,11 @@ class SessionWords:
     """The words of a part of a session. A quotation must stand in a message at or after the offset `fresh_from`; those
     before it were read with an earlier part."""
 
-    def __init__(self, messages: Sequence[TranscriptMessage], fresh_from: int) -> None:
+    def __init__(self, messages: Transcript, fresh_from: int) -> None:
         self._messages = messages
         self._fresh_from = fresh_from
-        self._persons = [_PersonsMessage(message) for message in messages if message.role is Role.USER]
-        self._agents = "\n".join(message.turn.text for message in messages if message.role is Role.ASSISTANT)
+        self._persons = [_PersonsMessage(message) for message in messages if message.is_persons]
+        self._agents = "\n".join(message.text for message in messages if message.is_assistants)
         self.said = "\n".join([*(one.own for one in self._persons), self._agents])
         """What the person and the agent said, without pasted texts and the output of tools."""
 
@@ -127,7 +127,7 @@ class SessionWords:
     def before(self, message: TranscriptMessage) -> str:
         """Return the text of a message and of the two before it."""
         place = self._messages.index(message)
-        return "\n".join(one.turn.text for one in self._messages[max(0, place - 2) : place + 1])
+        return "\n".join(one.text for one in self._messages[max(0, place - 2) : place + 1])
 
     def _persons_quote(self, quote: str) -> _PersonsMessage | None:
         fresh = (one for one in self._persons if one.message.offset >= self._fresh_from)
@@ -147,9 +147,9 @@ class SessionWords:
 
     def _agents_quote(self, quote: str, agreed: str, *, is_lesson: bool) -> Quotations | None:
         for place, message in enumerate(self._messages):
-            if message.role is not Role.ASSISTANT or not _has(message.turn.text, quote):
+            if not message.is_assistants or not _has(message.text, quote):
                 continue
-            after = next((one for one in self._messages[place + 1 :] if one.role is Role.USER), None)
+            after = next((one for one in self._messages[place + 1 :] if one.is_persons), None)
             if after and after.offset >= self._fresh_from and _agrees(_PersonsMessage(after), agreed, quote):
                 text = f"{quote} ({agreed})"
                 return Quotations((text,), (after, message), Voice.AGREED, text)

@@ -150,7 +150,7 @@ class _Support:
         self._projects = asked.projects
         self._words = SessionWords(asked.messages, asked.fresh_from)
         self._names = "\n".join([self._words.said, asked.about, *(f"{one.subject} {one.text}" for one in asked.notes)])
-        days = {message.turn.at.date() for message in asked.messages if message.turn.at}
+        days = {message.at.date() for message in asked.messages if message.at}
         self._given = {str(day.year + more) for day in days for more in range(-2, 4)}
         near = (day + timedelta(more) for day in days for more in range(-7, 15))  # `Friday 18`
         named = (f"(?i:{day:%A})[.,]? (?:(?:the|den|dem|le|el) )?{day.day}{_BEHIND_DAY}" for day in near)
@@ -175,7 +175,7 @@ class _Support:
             is_said = self._is_said(text, evidence, of)
             if is_said is None:
                 return None
-            said_at = evidence.messages[0].turn.at
+            said_at = evidence.messages[0].at
             until, due = (_day(item, name, said_at.date() if said_at else None) for name in ("until", "due"))
             doubts = {
                 "the reader isn't sure": verdict is not Verdict.PROPOSE,
@@ -221,7 +221,7 @@ class _Support:
         is_about_it = coverage(words, support) >= least or len(words & shared and shared) >= LEAST_SHARED
         if coverage(words, known) < LEAST_SAID or not self._has(text, names + here, said + here):
             return None
-        around = "\n".join([*(message.turn.text for message in evidence.messages), before])
+        around = "\n".join([*(message.text for message in evidence.messages), before])
         figures = self._figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
         is_about_it = is_about_it and figures <= spoken_numbers(around) | self._given
         return is_about_it and self._has(text, f"{names}\n{around}", said, "name")

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.statements.extractor import appended_texts
 from mcp_memory.statements.language import names_project
 from mcp_memory.summarizers.base import Prompt
@@ -63,7 +63,7 @@ class ReadingPrompt:
     read before. `about` names the day and the project. `projects`: the others that the prompt lists."""
 
     prompt: Prompt
-    messages: Sequence[TranscriptMessage]
+    messages: Transcript
     notes: Sequence[ShownNote]
     about: str
     fresh_from: int = 0
@@ -71,7 +71,7 @@ class ReadingPrompt:
 
 
 def build_prompt(
-    messages: Sequence[TranscriptMessage],
+    messages: Transcript,
     notes: Sequence[ShownNote],
     about: str,
     prompt_tokens: int,
@@ -92,7 +92,7 @@ def build_prompt(
             part, length = [], 0
         part.append(message)
         length += size
-        is_new = is_new or (message.role is Role.USER and message.offset >= fresh_from)
+        is_new = is_new or (message.is_persons and message.offset >= fresh_from)
     if not is_new:
         return None
     lines = [(number, _line(message)) for number, message in enumerate(part, 1)]
@@ -107,10 +107,10 @@ def build_prompt(
 
 def _line(message: TranscriptMessage) -> str:
     """Return a message for the prompt; empty for the output of a tool that did what it was asked to do."""
-    text = message.turn.text.strip()
-    if message.role is Role.USER:
+    text = message.text.strip()
+    if message.is_persons:
         return f"person: {_shown(text, MOST_PERSON_CHARS)}"
-    if message.role is Role.ASSISTANT:
+    if message.is_assistants:
         return f"agent: {_shown(text, MOST_AGENT_CHARS)}"
     stored = appended_texts([message])
     if stored:

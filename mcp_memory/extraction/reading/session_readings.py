@@ -11,7 +11,7 @@ import anyio
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.finished_sessions import FinishedSessions
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.capture.service import STEP_S
 from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.core.core import Core
@@ -143,7 +143,7 @@ class SessionReadings:
             return None
         captured = replace(captured, messages=messages)
         notes, zone = await self._notes(captured), self._core.vault.layout.tz
-        days = sorted(message.turn.at.astimezone(zone).date() for message in messages if message.turn.at)
+        days = sorted(message.at.astimezone(zone).date() for message in messages if message.at)
         shown = [f"{day:%A %Y-%m-%d}" for day in dict.fromkeys((*days[:1], *days[-1:]))]
         about = f"{' to '.join(shown)}, {captured.project or 'no project'}"
         book = await in_thread(self._core.projects.book, what="reading the list of projects")
@@ -175,7 +175,7 @@ class SessionReadings:
     async def _notes(self, captured: CapturedMessages) -> list[ShownNote]:
         """Return the notes made from the session, then the notes near to what the person said, the nearest first; no
         private notes, and none that is newer than the session."""
-        last = max((message.turn.at for message in captured.messages if message.turn.at), default=self._core.clock())
+        last = max((message.at for message in captured.messages if message.at), default=self._core.clock())
         project = captured.project or NO_PROJECT
         wanted = Filters(project=project, now=self._core.clock(), private=self._core.config.recall.private_marks)
         kept = replace(wanted, states=frozenset({NoteState.ACTIVE, NoteState.INBOX}), project=None)
@@ -183,8 +183,8 @@ class SessionReadings:
         made = {note.id for note in extracted}
         near = list[NearPassage]()
         for message in captured.messages:
-            if message.role is Role.USER:
-                found = await self._core.search.near_notes.nearest(message.turn.text, project=project)
+            if message.is_persons:
+                found = await self._core.search.near_notes.nearest(message.text, project=project)
                 told = [
                     one for one in found if one.passage.note.state is NoteState.ACTIVE and admits(wanted, one.passage)
                 ]
@@ -227,9 +227,9 @@ class SessionReadings:
         ]
 
 
-def _unread(messages: Sequence[TranscriptMessage], fresh_from: int) -> list[TranscriptMessage]:
+def _unread(messages: Transcript, fresh_from: int) -> list[TranscriptMessage]:
     """Return the messages that weren't read yet, and a few before them; none without new words of the person."""
     fresh = [at for at, message in enumerate(messages) if message.offset >= fresh_from]
-    if not any(messages[at].role is Role.USER for at in fresh):
+    if not any(messages[at].is_persons for at in fresh):
         return []
     return list(messages[max(0, fresh[0] - BEFORE) :])

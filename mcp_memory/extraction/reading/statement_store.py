@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 
-from mcp_memory.capture.readers.message import Role
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.core.core import Core
 from mcp_memory.errors import NotFound, Refused
@@ -107,7 +106,7 @@ class StatementStore:
         more |= {"doubt": statement.doubt} if statement.doubt else {}
         if waits and (changed := older or (of if of and not of.waits else None)):
             more["contradicts"] = [changed.id]  # review offers to replace it
-            is_persons = evidence.around and evidence.messages[0].role is Role.USER
+            is_persons = evidence.around and evidence.messages[0].is_persons
             if statement.refutes or (older and is_persons and not statement.refines(older)):
                 more[CONTESTS] = [changed.id]
         place = await self.core.search.lookup.find(older.id) if older and not waits else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from operator import sub
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.models import NoteId, Passage
 from mcp_memory.recall.excerpts import shortened
@@ -141,11 +141,11 @@ def odds_of(passage: Passage, outcomes: Mapping[str, ShowingOutcome]) -> float:
 
 
 def _changes(session: _Session, message: TranscriptMessage, material: Callable[[], Iterable[str]]) -> Iterator[_Change]:
-    by_agent, heard = message.turn.text, ""
-    if message.role is Role.USER:
+    by_agent, heard = message.text, ""
+    if message.is_persons:
         by_agent, heard = "", by_agent
         yield from _begin_turn(session, heard)
-    elif message.role is Role.TOOL:
+    elif message.is_call:
         given = (text for named in message.arguments.items() for text in named)
         by_agent, heard = "\n".join(given), by_agent
     doubted = "\n".join(match[0] for match in _DOUBTED.finditer(by_agent)).lower()
