@@ -1,258 +1,283 @@
-"""Extracts lessons from a session: a problem, the attempts, and the command or change that solved it, verbatim."""
+"""Extracts lessons from a session: a problem, the attempts in order, and what was said and done when it was solved,
+verbatim."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
 from functools import partial
-from typing import NamedTuple
+from itertools import groupby
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.recall.moments.tool_action import acts, call_text, command_of, repeats
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
+from mcp_memory.recall.moments.tool_action import acts, call_text, command_of, is_same_call, repeats
 from mcp_memory.statements.candidate import Candidate, StatementKind
+from mcp_memory.statements.error_lines import error_line, error_lines, pasted_errors
 from mcp_memory.statements.statement_rules import OUTRIGHT, says_it_works
 from mcp_memory.statements.user_sentences import user_sentences
-from mcp_memory.text.conversation.own_words import lowered, pasted_words
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_tables import has_cue, read_cues
 
 CONFIRMED, SUCCEEDED = 0.8, 0.5
-"""Scores: you confirm that it works, or the same tool succeeded after a change or a remark."""
+"""Scores: you confirm that it works, or the command that failed succeeded after a change."""
 PATIENCE = 2
 """The number of your messages without a mention of an error after which the error is dropped."""
-MAX_CHARS = 300
-"""The most characters of an error or refusal that are quoted."""
-LEAST_WORDS, MOST_SHARED = 4, 4
-"""The least content words of an explanation, and the most words that it shares with the error and the changes that
-make it a better one."""
-MOST_CHANGES, MOST_REASONS = 4, 3
-"""The most changes before the success that are quoted, latest last, with the command that succeeded; and the most
-sentences that explain it."""
+MOST_SENTENCES, MOST_LINES = 3, 8
+"""The most sentences of a message of yours, and lines of a message of the assistant, that are quoted."""
+LEAST_WORDS = 4
+"""The least content words of a sentence or error that names a problem."""
+MOST_TRIED, MOST_SHOWN = 4, 6
+"""The most attempts that are quoted, and calls or messages in a row, latest last."""
+LEAST_LETTERS, ALIKE = 5, 0.85
+"""The least letters of a mistyped word, and its least likeness to the right one."""
 
 _CUES = ("mcp_memory.statements", "lessons.toml")
 _has = partial(has_cue, *_CUES)
 
-_WORTH = {
-    "causes": 2,
-    "explains": 1,
-    "passing": 0,
-    "wrong": -0.5,
-    "leans": -0.5,
-    "concludes": -1,
-    "intends": -2,
-    "reports": -2,
-}
-"""The worth of such words in a sentence that explains a problem."""
-_FORMS = ("line_cause", "line_name", "line_mark", "line_word")
-"""The patterns of lines that report an error, the most telling form first."""
-_PREFIX = re.compile(r"^(?:[\w.-]+ +\| +|[│|] +|(?:[^\t]+\t){2}\S+Z )")
-"""Matches what `docker compose`, Terraform and CI put before each line."""
 _TESTS = re.compile(
     r"\b(?:pytest|unittest|vitest|jest|tox|rspec|phpunit|ctest|"
     r"(?:npm|yarn|pnpm|make|cargo|go|mix|rake|mvn|dotnet|gradlew?) (?:run )?test)\b"
 )
 """Matches a command that runs tests. A test that fails after a change is part of the work, unless an attempt to mend it
 failed, or you confirm the fix."""
-_MARK = re.compile(r"^E {2,}")
-"""Matches what pytest puts before a line about an error."""
-_ITEM = re.compile(r"^ *(?:[-*+]|\w{1,2}[.)]) .*", re.MULTILINE)
+_ANNOUNCED = re.compile(r"(?:[^\n]+\n\n(?=\s*(?:[-*+]|\w{1,2}[.)]) ))?[^\n]+(?:\n[^\n]+)*\Z")
+"""Matches the last paragraph of a message, and the one that introduces it if it is a list."""
 _VOLATILE = re.compile(r"0x[0-9a-f]+|/\S+|\d+")
-_FENCED = re.compile(r"What worked:\n(```+).*?\n\1", re.DOTALL)
+_FENCED = re.compile(r"^`{3,}\n.*?^`{3,}$", re.DOTALL | re.MULTILINE)
+_TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\s\w]|_")
 
-
-class _Remark(NamedTuple):
-    """A sentence about a problem. `asides`: how far it is only a result or an option, said after the success or in a
-    list."""
-
-    text: str
-    role: Role
-    asides: int = 0
+Attempt = list[TranscriptMessage]
+"""What was said and called, in order, up to a failure or to your answer."""
 
 
 class Trouble:
     """A task of the person that may be a problem, up to its solution. `was_there`: no change of the session caused it.
-    `failed` has the calls that failed or were called wrong, `refuting` the messages that call them wrong, and `changes`
-    the calls since then. `earlier` has the remarks up to then, `remarks` those since then. `former` is the lesson that
-    turned out to be wrong."""
+    `tried` has the attempts, `last` the one that may solve it, and `after` what was said to it. `failed` has the calls
+    that failed or that somebody called wrong. `former` is the lesson that turned out to be wrong."""
 
     def __init__(self, asked: str = "", offset: int = -1) -> None:
-        own = (one.text for one in user_sentences(asked))
-        self.asked = next((one for one in own if len(content_words(one)) >= LEAST_WORDS), "")
-        self.said, self.refuting, self.errors = {offset: asked}, set[int](), _pasted_errors(asked)
+        self.asked = _own(asked, LEAST_WORDS)
+        self.said, self.refuting, self.errors = {offset: asked}, set[int](), pasted_errors(asked)
         self.was_there = bool(self.errors) or _has("complains", asked)
-        self.failed, self.changes = list[TranscriptMessage](), list[TranscriptMessage]()
-        self.remarks, self.earlier = list[_Remark](), list[_Remark]()
-        self.succeeded: TranscriptMessage | None = None
+        self.failed = list[TranscriptMessage]()
+        self.tried, self.last, self.after = list[Attempt](), Attempt(), Attempt()
+        self.solved: TranscriptMessage | None = None
         self.former: Candidate | None = None
-        self.confirmed = self.refused = ""
+        self.is_confirmed = self.went_away = self.is_aside = False
         self.silent_turns = 0
 
-    def ends_with(self, message: TranscriptMessage, answer: str) -> bool:
+    @property
+    def changes(self) -> Attempt:
+        """The calls of the last attempt."""
+        return [one for one in self.last if one.is_call]
+
+    def ends_with(self, message: TranscriptMessage, answer: TranscriptMessage | None) -> bool:
         """Take up a message of the person, and the `answer` to it; return whether it ends the problem."""
-        text = message.turn.text
-        own = user_sentences(text)
+        text = message.text
         self.said[message.offset] = text
-        self.confirmed = next((one.text for one in own if says_it_works(one)), "")
-        is_wrong = _has("wrong", text) or _has("wrong", answer) or _pasted_errors(text)
-        if self.changes and is_wrong and not self.confirmed:
+        said = next((one.text.rstrip() for one in self.last[::-1] if one.is_assistants), "")
+        works = any(map(says_it_works, user_sentences(text)))
+        thanks = self.changes and not said.endswith("?") and _has("thanks", text)
+        told = [one.text for one in sentences(answer.text)][:2] if answer else []
+        is_wrong = any(_has("wrong", one) for one in (text, *told)) or pasted_errors(text)
+        if self.changes and is_wrong and not works:
             self.refuting.add(message.offset)
-            self._reject()
-        elif self.confirmed or self.succeeded or (self.changes and _has("thanks", text)):
-            self.succeeded = message if self.confirmed else self.succeeded or message
+            self._reject(message)
+        elif works or thanks or self.solved:
+            self.is_confirmed = works
+            self.solved = message if works else self.solved or message
+            answers = [answer] if answer and not self.after else []
+            self.after += [message, *answers] if works or thanks else []
             return True
-        elif not (self.errors or self.failed) or self.silent_turns == PATIENCE:
+        elif not (self.errors or self.failed or self.was_there) or self.silent_turns == PATIENCE:
             return True
-        elif _has("refuses", text) and self.remarks:
-            self.refused = f"{self.remarks[-1].text}\n> {' '.join(text.split())[:MAX_CHARS]}"
-            self.remarks = []
-        self.silent_turns += 1
-        self.remarks += [_Remark(one.text, message.role) for one in own]
+        else:
+            self.silent_turns += 1
+            self._answer(message)
         return False
+
+    def _answer(self, message: TranscriptMessage) -> None:
+        """Take up an answer of the person that doesn't say whether it works."""
+        if not self.last and self.tried:
+            self.tried[-1].append(message)
+            return
+        is_verdict = self.last[-1:] == self.changes[-1:] != [] or _has("refuses", message.text)
+        self.last.append(message)
+        if is_verdict:
+            self._end_attempt()
 
     def hear(self, message: TranscriptMessage) -> None:
         """Take up what the assistant says."""
-        told = [one.text for one in sentences(message.turn.text)]
-        if self.changes and not self.succeeded and any(_has("wrong", one) for one in told):
-            self._reject()
-        if not (self.remarks or self.failed) and all(map(command_of, self.changes)):
-            self.changes = []  # the commands before the first word only look
-        items, late = "\n".join(_ITEM.findall(message.turn.text)), self.succeeded is not None
-        self.remarks += [_Remark(one, message.role, late + (one in items)) for one in told]
+        if self.solved:
+            self.after = self.after or [message]
+        elif self.is_aside:
+            self.is_aside = False
+        else:
+            if self.changes and any(_has("wrong", one.text) for one in sentences(message.text)):
+                self._reject()
+            elif not self.tried and all(map(command_of, self.last)):
+                self.last = []  # the commands before the first word only look
+            self.last.append(message)
 
     def fail(self, message: TranscriptMessage) -> None:
         """Take up a call that failed, so that the changes before it haven't solved the problem."""
-        if self.errors or self.failed:
-            self._reject()
-        else:
-            self.errors, self.was_there = _error_lines(message.turn.text), self.was_there and not self.changes
-            self.changes = []
-        self.failed.append(message)
-
-    def follow(self, message: TranscriptMessage) -> None:
-        """Take up a call that didn't fail."""
-        call = call_text(message)
-        is_again = any(repeats(message, one) for one in self.failed)
-        if self.succeeded or not (acts(message) or (is_again and (self.changes or self.remarks))):
+        if self.failed and _has("line_passing", message.text):
+            self.is_aside = True
             return
-        self.changes.append(message)
-        is_other = len(self.changes) > 1 or self.remarks or call not in map(call_text, self.failed)
-        if is_again and is_other and (self.was_there or len(self.failed) > 1 or not _TESTS.search(call)):
-            self.succeeded = message
+        if not (self.errors or self.failed):
+            self.errors = error_lines(message.text)
+        self.failed.append(message)
+        self._call(message)
+        self._end_attempt()
+        self.silent_turns = 0
 
-    def _reject(self) -> None:
+    def follow(self, message: TranscriptMessage) -> bool:
+        """Take up a call that didn't fail; return whether a failure went away by itself."""
+        if self.solved:
+            return False
+        is_again = any(repeats(message, one) for one in self.failed)
+        is_other = bool(self.changes) or not any(is_same_call(message, one) for one in self.failed)
+        if is_again and not is_other:
+            self.went_away = len(self.failed) == 1
+            return self.went_away
+        if acts(message) or (is_again and self.last):
+            self._call(message)
+            is_work = _TESTS.search(command_of(message)) and len(self.failed) == 1 and not self.was_there
+            self.solved = message if is_again and not is_work else None
+        return False
+
+    def _call(self, message: TranscriptMessage) -> None:
+        """Take up a call. If something was said since a command, that belongs to a new attempt."""
+        commands = [at for at, one in enumerate(self.last, 1) if command_of(one)]
+        if commands and not self.last[-1].is_call:
+            self.tried.append(self.last[: commands[-1]])
+            self.last = self.last[commands[-1] :]
+        self.last.append(message)
+
+    def _reject(self, verdict: TranscriptMessage | None = None) -> None:
         """Note that the changes haven't solved the problem."""
         self.former = next(self.lesson(), self.former)
-        self.was_there |= not self.errors
-        self.earlier, self.remarks = self.remarks or self.earlier, []
         self.failed += self.changes
-        self.changes, self.succeeded = [], None
+        self.last += [*self.after, *filter(None, [verdict])]
+        self._end_attempt()
+        self.solved, self.silent_turns, self.after = None, 0, []
+
+    def _end_attempt(self) -> None:
+        self.tried.append(self.last)
+        self.last = []
 
     def explains(self, found: Candidate) -> bool:
         """Return whether a statement of the person only describes the problem or the result, and passes with it."""
         text = self.said.get(found.offset)
-        if text is None or found.score >= OUTRIGHT or not (self.errors or self.failed):
+        is_problem = self.errors or self.failed or (self.was_there and self.tried)
+        if text is None or not is_problem or found.score >= OUTRIGHT or _has("lasts", found.said):
             return False
-        if found.offset == next(iter(self.said)):
-            return not self.errors or _has("complains", text)
-        is_aside = not found.outright and any(_has(cue, text) for cue in ("wrong", "refuses", "thanks"))
-        return (is_aside or found.offset in self.refuting) and not _has("lasts", found.said)
+        is_first = found.offset == next(iter(self.said))
+        is_asked = is_first and (self.was_there or (self.solved and found.said in self.asked))
+        if found.offset in self.refuting or is_asked:
+            return True
+        is_aside = not is_first and any(_has(cue, text) for cue in ("wrong", "refuses", "complains", "thanks"))
+        return not found.outright and (is_aside or self.went_away or self.solved is not None)
 
     def lesson(self) -> Iterator[Candidate]:
-        """Yield the lesson, unless the problem is open, was a slip or went away, or has no explanation."""
-        heard = [*self.earlier, *self.remarks]
-        said = self._explaining(self.remarks) or self._explaining(heard)
-        reason, known = said[0].text if said else "", [call_text(one) for one in self.failed]
+        """Yield the lesson, unless the problem is open, was a slip or went away, or nothing was said about it."""
+        said = [one for one in (*self.last, *self.after) if not one.is_call]
+        told = "\n".join(one.text for one in said if one.is_assistants)
+        is_known = (self.changes or told) and (told or self.is_confirmed or len(self.failed) > 1)
         edits = [one for one in self.changes if not command_of(one)]
-        is_known = reason or self.confirmed or (self.errors and len(known) > 1)
-        went_away = not edits and any(_has("line_passing", one.turn.text) for one in self.failed[:1])
-        if self.succeeded is None or went_away or not is_known or _has("passing", reason):
+        went_away = not edits and any(_has("line_passing", one.text) for one in self.failed[:1])
+        went_away |= any(_has("passing", one.text) for message in said for one in sentences(message.text))
+        is_slip = bool(edits) and all(map(_is_respelled, edits))
+        if self.solved is None or went_away or not is_known or is_slip:
             return
-        worked = [*map(call_text, [*edits, *self.changes[-1:]] if edits else self.changes)][-MOST_CHANGES:]
-        shown = {*worked, *known[: bool(edits and self.errors)]}  # an edit mends what the first command checks
-        tried = [call_text(one) for one in self.failed if acts(one) and call_text(one) not in shown]
-        about = content_words("\n".join([reason, *worked]))
+        about = content_words("\n".join([told, *map(call_text, self.changes)]))
         error = max(self.errors, key=lambda line: len(content_words(line) & about), default="")
-        told = [one for one in heard if one in said and one.text not in self.refused]
-        own = [one.text for one in told if one.role is Role.USER]
+        tried = [
+            _attempt(one) for one in self.tried if any(each in self.failed or not command_of(each) for each in one)
+        ]
         parts = [
             ("The error:\n> ", f"`{error}`" if error and "`" not in error else error),
-            ("The problem:\n> ", "" if error else self.asked),
-            ("What failed:\n", _fenced(dict.fromkeys(tried))),
-            ("What the person refused:\n> ", self.refused),
-            ("What worked:\n", _fenced(dict.fromkeys(worked))),
-            ("What the assistant said to it:\n> ", " ".join(one.text for one in told if one.role is Role.ASSISTANT)),
-            ("The person:\n> ", " ".join(filter(None, [*own, self.confirmed]))),
+            ("What was asked:\n> ", self.asked),
+            ("What worked:\n", "\n".join(filter(None, _in_order([*self.last, *self.after], is_short=False)))),
+            ("What happened before:\n", "\n>\n".join([*tried[:1], *tried[1:][-MOST_TRIED:]])),
         ]
         text = "\n\n".join(f"{head}{body}" for head, body in parts if body)
-        forms, score = read_cues(*_CUES), CONFIRMED if self.confirmed else SUCCEEDED
-        lead, before = forms["lead"].match(lowered(reason)), forms["line_lead"].match(error)
-        title = reason[lead.end() if lead else 0 :]
-        if not title or _has("leans", title):
-            title = error[before.end() if before else 0 :] or self.asked
-        yield Candidate.from_message(self.succeeded, StatementKind.FIX, text, score, False, title, "", self.former)
-
-    def _explaining(self, said: Sequence[_Remark]) -> list[_Remark]:
-        """Return the sentences that explain the problem best, the best first."""
-        about, is_announced = content_words("\n".join([*self.errors, *map(call_text, self.changes)])), False
-        found = list[tuple[float, _Remark]]()
-        for remark in said:
-            words, has = content_words(remark.text), {cue for cue in _WORTH if _has(cue, remark.text)}
-            shared = min(len(words & about), MOST_SHARED) / 2
-            worth = sum(_WORTH[cue] for cue in has) + shared + is_announced + len(words) / 40
-            worth -= remark.asides + (remark.role is Role.USER) * (1 if shared else 3)
-            is_announced = "causes" in has and len(words) < LEAST_WORDS
-            if worth > 0 and not is_announced:
-                found.append((worth, remark))
-        found.sort(key=lambda one: -one[0])
-        return [remark for worth, remark in found[:MOST_REASONS] if worth >= min(1, found[0][0])]
+        forms = read_cues(*_CUES)
+        lead = forms["line_lead"].match(error)
+        title = error[lead.end() if lead else 0 :]
+        if self.asked and (len(content_words(title)) < LEAST_WORDS or forms["line_summary"].search(error)):
+            title = self.asked
+        score = CONFIRMED if self.is_confirmed else SUCCEEDED
+        yield Candidate.from_message(self.solved, StatementKind.FIX, text, score, False, title, "", self.former)
 
 
-def find_troubles(messages: Sequence[TranscriptMessage]) -> Iterator[Trouble]:
+def find_troubles(messages: Transcript) -> Iterator[Trouble]:
     """Yield each task of the person that may be a problem, up to its solution."""
     trouble = Trouble()
     for at, message in enumerate(messages):
-        if message.role is Role.USER:
-            answer = "".join(one.turn.text for one in messages[at + 1 : at + 2] if one.role is Role.ASSISTANT)
-            if trouble.ends_with(message, answer):
+        if message.is_persons:
+            answer = next((one for one in messages[at + 1 :] if not one.is_call), None)
+            if trouble.ends_with(message, answer if answer and answer.is_assistants else None):
                 yield trouble
-                trouble = Trouble(message.turn.text, message.offset)
-        elif message.role is Role.ASSISTANT:
+                trouble = Trouble(message.text, message.offset)
+        elif message.is_assistants:
             trouble.hear(message)
-        elif not message.failed or not (error_line(message) or acts(message)):
-            trouble.follow(message)
-        elif not (trouble.failed and _has("line_passing", message.turn.text)):
-            if trouble.succeeded:
+        elif message.failed and (acts(message) or error_line(message)):
+            if trouble.solved:
                 yield trouble
                 trouble = Trouble()
             trouble.fail(message)
+        elif not message.failed and trouble.follow(message):
+            yield trouble
+            trouble = Trouble()
     yield trouble
 
 
 def same_lesson(new: str, known: str) -> bool:
     """Return whether two lessons have the same error, except for numbers and paths, and the same solution."""
-    worked = _FENCED.search(new)
-    first, other = (_VOLATILE.sub("#", text.partition("\n\n")[0]) for text in (new, known))
-    return worked is not None and worked[0] in known and first in other
+    first, other = ((_VOLATILE.sub("#", text.partition("\n\n")[0]), _FENCED.findall(text)) for text in (new, known))
+    return first == other and bool(first[1])
 
 
-def error_line(message: TranscriptMessage) -> str:
-    """Return the line of a tool's output that says most about an error, with the line that it announces."""
-    return next(iter(_error_lines(message.turn.text)), "")
+def _own(text: str, least: int = 0) -> str:
+    """Return the beginning of what a person says in own words, from a sentence with the `least` content words."""
+    own = [one.text for one in user_sentences(text)]
+    first = next((at for at, one in enumerate(own) if len(content_words(one)) >= least), 0)
+    return " ".join(own[first : first + MOST_SENTENCES])
 
 
-def _pasted_errors(text: str) -> Sequence[str]:
-    return () if any(map(says_it_works, user_sentences(text))) else _error_lines(pasted_words(text))
+def _is_respelled(call: TranscriptMessage) -> bool:
+    """Return whether an edit only corrects the spelling of words."""
+    old, new = (_TOKEN.findall(call.arguments.get(name, "")) for name in ("old_string", "new_string"))
+    changed = [(one, other) for one, other in zip(old, new, strict=False) if one != other]
+    return (
+        len(old) == len(new)
+        and old != new
+        and all(
+            len(one) >= LEAST_LETTERS and SequenceMatcher(None, one, other).ratio() >= ALIKE for one, other in changed
+        )
+    )
 
 
-def _error_lines(text: str) -> Sequence[str]:
-    """Return the lines that report an error in the most telling form, the most telling first."""
-    forms, lines = read_cues(*_CUES), [_PREFIX.sub("", line) for line in text.splitlines()]
-    for told in ([line for line in lines if not forms["line_summary"].search(line)], lines):
-        for form in _FORMS:
-            if places := [at for at, line in enumerate(told) if forms[form].search(line)]:
-                parts = [told[at : at + 1 + told[at].rstrip().endswith(":")] for at in places]
-                found = [_MARK.sub("", " ".join(map(str.strip, part)))[:MAX_CHARS] for part in parts]
-                return found[::-1] if form == _FORMS[0] else found
-    return ()
+def _in_order(messages: Iterable[TranscriptMessage], *, is_short: bool) -> Iterator[str]:
+    """Yield what was said, as quotations, and the calls, as code. `is_short`: only the ends of longer messages."""
+    for is_call, group in groupby(messages, key=lambda one: one.is_call):
+        some = list(group)[-MOST_SHOWN:]
+        if is_call:
+            yield _fenced(dict.fromkeys(map(call_text, some)))
+            yield "It failed." if some[-1].failed else ""
+            continue
+        for one in some:
+            is_person, text = one.is_persons, one.text.strip()
+            *_, end = _ANNOUNCED.findall(text) or [text]
+            lines = list(filter(str.strip, (end if is_short else text).splitlines()))
+            said = _own(text) if is_person else "\n> ".join(lines[:MOST_LINES])
+            yield f"> {'Person' if is_person else 'Agent'}: {said}"
+
+
+def _attempt(attempt: Attempt) -> str:
+    """Return an attempt as a quotation: what announced it, its calls, and how it ended."""
+    shown = "\n".join(filter(None, _in_order(attempt, is_short=True)))
+    return "\n".join(line if line.startswith("> ") else f"> {line}" for line in shown.splitlines())
 
 
 def _fenced(calls: Iterable[str]) -> str:

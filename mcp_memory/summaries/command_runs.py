@@ -1,13 +1,12 @@
 """Finds the runs of each command of a session that changes or checks something. Pure."""
 
 import re
-from collections.abc import Sequence
 from functools import partial
 from itertools import dropwhile
 
-from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.recall.moments.tool_action import command_of, read_action
-from mcp_memory.statements.lessons import error_line
+from mcp_memory.statements.error_lines import error_line
 from mcp_memory.text.language.word_tables import has_cue
 
 MOST_CHARS = 90
@@ -19,7 +18,7 @@ _NO_WORDS = re.compile(r"\|[^|&;]*|\b\d?>+&?\s*\S+|\bcd \S+|[&;]+|(?<!\S)\w+=\S*
 _PATH = re.compile(r"[/.:]")
 
 
-def command_runs(messages: Sequence[TranscriptMessage]) -> list[list[TranscriptMessage]]:
+def command_runs(messages: Transcript) -> list[list[TranscriptMessage]]:
     """Return the runs of each command that changes something, in the order of the last runs. A success of the same
     command with other options, or for more files, is another run of a command that failed."""
     found: list[list[TranscriptMessage]] = []
@@ -40,7 +39,7 @@ def runs_command(message: TranscriptMessage) -> bool:
     return is_command and not read_action(message.arguments, "", None).only_reads
 
 
-def outcome_of(runs: Sequence[TranscriptMessage]) -> str:
+def outcome_of(runs: Transcript) -> str:
     """Return a command's outcome in one line."""
     last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
     why = error_line(last).replace("`", "'")[:MOST_CHARS]

@@ -1,4 +1,4 @@
-"""Lessons: an error, what was tried, and the command or change that worked, verbatim."""
+"""Lessons: an error, what worked, and what was tried before, in order and verbatim."""
 
 from __future__ import annotations
 
@@ -42,12 +42,16 @@ STORY = [
 ]
 
 
-def test_the_command_that_worked_stands_there_as_it_was_called() -> None:
-    (lesson,) = extract_lessons(STORY)
-    assert f"The error:\n> `{ERROR}`" in lesson.text and lesson.score == SUCCEEDED and lesson.offset == 70
-    assert f"What failed:\n```\n{INSTALL}\npnpm install --force --frozen-lockfile\n```" in lesson.text
-    assert f"What worked:\n```\n{FIXED}\n```" in lesson.text and "> The lockfile is older" in lesson.text
-    assert not lesson.outright
+def test_a_lesson_quotes_the_attempts_in_order() -> None:
+    (lesson,) = extract_lessons([person("please install the shop", 1), *STORY, assistant("Installed.")])
+    assert lesson.text == (
+        f"The error:\n> `{ERROR}`\n\nWhat was asked:\n> please install the shop\n\n"
+        f"What worked:\n```\n{FIXED}\n```\n> Agent: Installed.\n\n"
+        f"What happened before:\n> ```\n> {INSTALL}\n> ```\n> It failed.\n>\n"
+        "> Agent: The lockfile is older than package.json.\n"
+        "> ```\n> pnpm install --force --frozen-lockfile\n> ```\n> It failed."
+    )
+    assert (lesson.title, lesson.score, lesson.offset, lesson.outright) == (ERROR, SUCCEEDED, 70, False)
 
 
 def test_a_change_after_which_the_same_command_succeeds_is_what_worked() -> None:
@@ -60,7 +64,10 @@ def test_a_change_after_which_the_same_command_succeeds_is_what_worked() -> None
         person("works now, thanks", 9),
     ])  # fmt: skip
     assert f"What worked:\n```\napp/port.py\n- PORT = 80\n+ PORT = 8080\n{test}\n```" in lesson.text
-    assert "cat app" not in lesson.text and lesson.score == CONFIRMED and "> works now, thanks" in lesson.text
+    assert "cat app" not in lesson.text and lesson.score == CONFIRMED and "> Person: works now, thanks" in lesson.text
+
+
+RESPELLED = [edited("conf.py", "read(recives.csv)", "read(receives.csv)")]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +82,9 @@ def test_a_change_after_which_the_same_command_succeeds_is_what_worked() -> None
             assistant("Hm."),
         ],
         [ran("kubectl apply -f a", "error: denied", failed=True), ran("kubectl get pods"), ran("kubectl --version")],
+        [ran("scp -v a b:", "error: lost", failed=True), assistant("It was asleep, I guess."), ran("scp a b: && ls")],
+        [ran("ssh b 'dump x'", "ERROR: full", failed=True), assistant("Is there room on it?"), ran("ssh b 'lvs -a'")],
+        [ran("make a", "fatal: no recives.csv", failed=True), assistant("I see, there."), *RESPELLED, ran("make a")],
     ],
 )
 def test_what_went_by_itself_or_was_left_teaches_nothing(messages: list[TranscriptMessage]) -> None:
@@ -130,24 +140,17 @@ def test_the_line_that_says_what_is_wrong_is_quoted(program: str) -> None:
     assert telling in lesson.text.partition("\n\n")[0]
 
 
-REASONS = {
-    "The timeout wasn't it. Postgres listens on port 5433 here, so PGPORT has to be set.": "Postgres listens on port",
-    "Das Zeitlimit war der falsche Weg. Der Server bricht ab, weil der Agent sechs Schlüssel anbietet.": "Der Server",
-    "Le délai n'y était pour rien. La pile est restée bloquée, donc il faut la supprimer d'abord.": "La pile est",
-    "La contraseña no era el problema. El servidor solo acepta el usuario completo con dominio.": "El servidor solo",
-    "So it isn't the token: the proxy drops the header, because it is over 8 kB.": "The proxy drops the header",
-}
-
-
-@pytest.mark.parametrize("said", REASONS)
-@pytest.mark.parametrize("is_afterwards", [False, True])
-def test_the_title_is_the_reason_in_the_words_of_the_assistant(said: str, is_afterwards: bool) -> None:
+def test_the_words_around_the_solution_are_quoted_whole() -> None:
     failed = ran("just up", "fatal: no route to host", failed=True)
-    talk = [failed, assistant("I'll try a longer timeout."), replace(failed, arguments={"command": "just up -t 99"})]
-    worked, told = ran("just up -p 5433"), assistant(said)
-    (lesson,) = extract_lessons([*talk, worked, told] if is_afterwards else [*talk, told, worked])
-    assert lesson.title.startswith(REASONS[said]) and said[-40:] in lesson.text and "longer" not in lesson.text
-    assert "just up -t 99\n```\n\nWhat worked:\n```\njust up -p 5433" in lesson.text
+    why = "The timeout wasn't it.\n\n- Postgres listens on port 5433 here.\n- So PGPORT has to be set."
+    quoted = why.replace("\n\n", "\n").replace("\n", "\n> ")
+    talk = [failed, assistant("It is slow.\n\nI'll try a longer timeout."), ran("just up -t 99", "fatal", failed=True)]
+    worked = ran("just up -p 5433")
+    (before,) = extract_lessons([*talk, assistant(why), worked])
+    (after,) = extract_lessons([*talk, worked, person("it works"), assistant(why)])
+    assert before.title == "No route to host" and f"What worked:\n> Agent: {quoted}\n```\njust up -p" in before.text
+    assert f"just up -p 5433\n```\n> Person: it works\n> Agent: {quoted}" in after.text
+    assert "> Agent: I'll try a longer timeout.\n> ```\n> just up -t 99\n> ```\n> It failed." in after.text
 
 
 def test_an_attempt_that_the_assistant_calls_wrong_needs_no_error() -> None:
@@ -159,8 +162,9 @@ def test_an_attempt_that_the_assistant_calls_wrong_needs_no_error() -> None:
         ran("make site", "rendered"),
     ]
     (lesson,) = extract_lessons(talk)
-    assert lesson.title.startswith("A directory is called site/") and "make site does nothing" in lesson.text.lower()
-    assert "What failed:\n```\ntouch" in lesson.text and "+ .PHONY: site\n+ site:\nmake site\n```" in lesson.text
+    assert lesson.title.startswith("Make site does nothing") and "\n> Agent: Touching doesn't help." in lesson.text
+    worked, _, before = lesson.text.partition("What happened before:")
+    assert "> touch" in before and "+ .PHONY: site\n+ site:\nmake site\n```" in worked
     assert not list(extract_lessons([*talk[:2], assistant("It is up to date."), *talk[3:]]))
 
 
@@ -170,8 +174,8 @@ def test_a_red_test_teaches_something_if_the_first_attempt_failed() -> None:
     tried, mended = (edited("app.py", "lower", name) for name in ("casefold", "nfkc"))
     assert not list(extract_lessons([red, told, mended, ran("pytest")]))
     (lesson,) = extract_lessons([red, tried, red, told, mended, ran("pytest")])
-    failed, _, worked = lesson.text.partition("What worked:")
-    assert "+ casefold" in failed and "+ nfkc\npytest" in worked
+    worked, _, before = lesson.text.partition("What happened before:")
+    assert "+ casefold" in before and "+ nfkc\npytest" in worked
 
 
 @pytest.mark.parametrize(
@@ -215,8 +219,8 @@ async def test_a_fix_that_turns_out_to_be_wrong_is_a_wrong_way(world: World, com
         (lesson,) = (await take(engine, answer)).waiting
         assert [record.id for record in records(engine) if record.state is NoteState.INBOX] == [lesson] != [wrong]
         (text,) = [data.decode() for name, data in world.files().items() if name.startswith("_inbox/")]
-    failed, _, worked = text.partition("What worked:")
-    assert "rownames" in failed and "s <- s[n, ]" in worked and "rownames" not in worked
+    worked, _, before = text.partition("What happened before:")
+    assert "rownames" in before and "s <- s[n, ]" in worked and "rownames" not in worked
 
 
 RULES = {
@@ -234,3 +238,20 @@ def test_only_rules_in_a_complaint_are_proposed(complaint: str) -> None:
     for said in ("Batch 2 in Lund has 2000 genes.", RULES[complaint]):
         found = extract_candidates([*talk, person(f"{complaint} {said}", 6)])
         assert [one.text for one in found if one.offset == 6] == ([said] if said in RULES.values() else [])
+
+
+RULED_OUT = ("my credit is 14 cedis so it isn't that", "we only ship on Tuesdays, always")
+
+
+def test_of_what_is_said_until_the_solution_only_rules_are_proposed() -> None:
+    asked = person("the new modem is dead since I moved it, it had 3 lamps", 1)
+    red, green = ran("gammu id", "error: no answer", failed=True), ran("gammu id")
+    said = [person(words, at) for at, words in enumerate(RULED_OUT, 2)]
+    found = extract_candidates([asked, red, *said, assistant("A daemon has it."), ran("stop mm"), green])
+    assert [one.text for one in found if one.kind != "fix"] == ["We only ship on Tuesdays, always."]
+    assert [one.kind for one in found].count("fix") == 1
+
+
+def test_a_comment_within_code_ends_no_sentence() -> None:
+    (one,) = extract_candidates([person("We never use a `repo:acme/*` wildcard in the trust policy.")])
+    assert one.text.endswith("`repo:acme/*` wildcard in the trust policy.")

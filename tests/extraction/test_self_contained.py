@@ -268,6 +268,6 @@ def ran(command: str, text: str, offset: int, *, failed: bool = False) -> Transc
 def test_a_test_that_fails_and_then_passes_is_no_lesson(command: str, proposed: bool):
     talk = [
         ran(command, "error[E0308]: mismatched types", 10, failed=True), assistant("The id is a string.", 20),
-        ran(command, "ok", 30),
+        replace(tool("ok", 25), arguments={"path": "a.rs", "content": "id: String"}), ran(command, "ok", 30),
     ]  # fmt: skip
     assert bool(extract_candidates(talk)) is proposed

@@ -18,8 +18,8 @@ HOW_TO = "Keep as a how-to"
 FIXES = frozenset({"fix", "lesson"})
 LEAST_NOTES = 3
 """The fewest notes that share a way."""
-_OTHERS = re.compile(r"^What failed:\n(`{3,}).*?\n\1$|^>.*?$", re.DOTALL | re.MULTILINE)
-"""Matches what a lesson says didn't work, and its quotations."""
+_OTHERS = re.compile(r"^>.*$", re.MULTILINE)
+"""Matches the quotations of a lesson, such as what happened before."""
 _FENCE = re.compile(r"^(?:`{3,})[^\n]*\n(.*?)\n```", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`[^\s`]+ [^`\n]+`")
 

@@ -19,17 +19,21 @@ MAX_CALL_CHARS = 1200
 _LOOKS = re.compile(
     r"\S+ (?:-\w+ \S+ )?(?:\S+ )?"
     r"(?:get|list|ls|show|view|status|info|version|logs?|describe|inspect|ps|outdated|why|tree|help)\b.*"
+    r"|git (?:diff|blame|branch|remote|grep|rev-parse|ls-\w+)\b.*"
     r"|\S*(?:info|nm|dump) .*|(?:top|ping|dig|host|getent|env|date|uptime|ps|df|free|journalctl|sleep|ldd)\b.*"
-    r"|(?:node|python\S*) -[ecp] .*|.* --?(?:version|help)",
+    r"|(?:node|python\S*|Rscript|ruby|php) -(?:[ecpr] .*)?|.* --?(?:version|help)",
     re.DOTALL,
 )
 """Matches a command of any program that only shows something."""
 _PROGRAM = re.compile(
     r"(?:(?:npx|bunx|uvx|(?:uv|poetry) run|p?npm exec|(?:p?npm|yarn|bun) run|python[\d.]* -m)\s+)*"
-    r"(?:\S*/)?((?:gh|git|systemctl) \w+|\S*).*",
+    r"(?:\S*/)?((?:gh|git|systemctl) \w+|(?:python[\d.]*|node|Rscript|ruby|perl|php|bash|sh|pwsh|cscript)"
+    r"(?: (?:-|//)\S+)* \S+|\S*).*",
     re.DOTALL,
 )
-"""Matches a command and its program."""
+"""Matches a command and its program, or the script that an interpreter runs."""
+_WORD = re.compile(r"\w+")
+_VERBOSE = re.compile(r" (?:-[vq]{1,3}|--(?:verbose|quiet|debug))(?!\S)")
 
 
 class ShellCommand(NamedTuple):
@@ -128,21 +132,32 @@ def acts(message: TranscriptMessage) -> bool:
 
 def repeats(message: TranscriptMessage, failed: TranscriptMessage) -> bool:
     """Return whether a call runs the last program of a failed call again, perhaps otherwise."""
-    again = not call_text(failed) or {*_programs(failed)[-1:]} & {*_programs(message)}
-    return message.tool == failed.tool and bool(again)
+    if not call_text(failed):
+        return message.tool == failed.tool
+    *_, last = _commands(failed) or [""]
+    words = {*_WORD.findall(last)}
+    again = [one for one in _commands(message) if _PROGRAM.sub(r"\1", one) == _PROGRAM.sub(r"\1", last)]
+    return message.tool == failed.tool and any(3 * len(words & {*_WORD.findall(one)}) >= len(words) for one in again)
 
 
-def _programs(message: TranscriptMessage) -> list[str]:
+def is_same_call(message: TranscriptMessage, failed: TranscriptMessage) -> bool:
+    """Return whether a call does the same as a failed call, perhaps more verbosely, or something else after it."""
+    commands, before = ([_VERBOSE.sub("", one) for one in _commands(each)] for each in (message, failed))
+    return bool(before) and before[-1] in commands and {*commands[: commands.index(before[-1])]} <= {*before}
+
+
+def _commands(message: TranscriptMessage) -> list[str]:
+    """Return the commands of a call that do more than show something, or else all."""
     command = command_of(message)
-    acting = list(_acting(command)) or [" ".join(words) for _, words in simple_commands(command) if words]
-    return [_PROGRAM.sub(r"\1", one) for one in acting]
+    return list(_acting(command)) or [" ".join(words) for _, words in simple_commands(command) if words]
 
 
 def _acting(line: str) -> Iterator[str]:
     """Yield the commands of a line that do more than show something, also on another machine."""
     for _, words in simple_commands(line):
         command = " ".join(words)
-        if words and not (reads_only(words) or _LOOKS.fullmatch(command)):
+        remote = next((word for word in words[2:] if " " in word), "") if words[:1] == ["ssh"] else ""
+        if remote:
+            yield from _acting(remote)
+        elif words and not ((words[0] != "git" and reads_only(words)) or _LOOKS.fullmatch(command)):
             yield command
-        if words[:1] == ["ssh"] and " " in words[-1]:
-            yield from _acting(words[-1])

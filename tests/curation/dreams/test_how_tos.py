@@ -13,8 +13,8 @@ pytestmark = pytest.mark.anyio
 START, MIGRATE = "docker compose up -d db", "make migrate"
 FIXES = (
     f"The tests were refused on port 5433. `{START}` starts the database, then `{MIGRATE}`.",
-    f"The error:\n> `ConnectionRefusedError: db:5432`\n\nWhat failed:\n```\nmake reset\n```\n\n"
-    f"What worked:\n```\n{START}\n{MIGRATE}\n```",
+    f"The error:\n> `ConnectionRefusedError: db:5432`\n\nWhat worked:\n```\n{START}\n{MIGRATE}\n```\n\n"
+    "What happened before:\n> ```\n> make reset\n> ```\n> It failed.",
     f"The seeds need the database: run `{START}` and `{MIGRATE}` first. `make reset` isn't needed.",
 )
 
