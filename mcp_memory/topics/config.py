@@ -23,11 +23,10 @@ class TopicsConfig:
     """Compaction starts after this time without changes …"""
     longest_wait_s: float = constant(900.0)
     """… or after this time since the first change."""
-    leaf_cosine: float = constant(0.11)
+    leaf_cosine: float = constant(0.15)
     """The minimum mean cosine between the `topic_vectors` of a topic's notes (average linkage), -1 to 1."""
-    shared_words: float = constant(0.75)
-    """The minimum share of the notes of a topic that have a word of their titles or tags in common, for another note
-    with that word to join. With 0, any similar notes make a topic."""
+    by_subject: bool = constant(True)
+    """Whether the notes of a topic share a subject or rare words. Otherwise, any similar notes make a topic."""
     min_leaves: int = constant(3)
     """The minimum number of similar notes for a topic."""
     max_leaves: int = constant(16)

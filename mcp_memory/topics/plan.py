@@ -16,29 +16,14 @@ import numpy as np
 
 from mcp_memory.text.language.subjects import shared_subject
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.topics.cluster import (
-    BLOCK,
-    Matrix,
-    clusters,
-    common_words,
-    topic_vectors,
-    total,
-    unit,
-    with_words,
-)
+from mcp_memory.topics.bare_notes import BareNotes, Words, best_hosts
+from mcp_memory.topics.cluster import Matrix, clusters, topic_vectors, total, unit
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.owned_notes import SUBJECT, PlanNote, by_owner, find_owners
+from mcp_memory.topics.owned_notes import PlanNote, by_owner, find_owners
 from mcp_memory.topics.page import FRESH, upwards
 
 OF_OTHER_SUBJECTS = 2.0
-"""The factor of `leaf_cosine` for a note to join a topic that isn't named after a subject or word of the note."""
-
-MOST_BARE = 500
-"""The most notes without a subject that are grouped by their words in a round, the newest."""
-
-WORD_COSINE = 0.4
-"""The minimum mean cosine between the vectors `with_words` of the notes of a topic that name no subject. Lower values
-file more notes, and more topics are wrong: 8 of 10 are right."""
+"""The factor of `leaf_cosine` for a note to join a topic of other subjects."""
 
 TOP = ""
 """The folder of all topics, as `PlanJob.parent`."""
@@ -67,12 +52,12 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
     notes, vectors = [notes[row] for row in rows], vectors[rows]
     owned = find_owners(notes, config)
     within = [each.note for each in owned]
-    near = topic_vectors(vectors, [each.owner for each in owned], [note.subject for note in within])
+    near = topic_vectors(vectors, [each.owner for each in owned])
     jobs: list[PlanJob] = []
     for owner, theirs in sorted(by_owner(owned).items()):
         tree = _Tree.of(within, near, theirs)
         if owner:
-            jobs += _owner_filing(tree, config, by_name=owner.startswith(SUBJECT))
+            jobs += _owner_filing(tree, config)
         else:
             filed, _ = _filed_by_subject(tree, tree.fresh, sorted(tree.below), TOP, config)
             jobs += filed or _condensation(replace(tree, vectors=vectors), config)
@@ -96,6 +81,10 @@ class _Tree:
     heights: Mapping[str, int]
     """Maps a topic to 1 if it contains only notes, else to one more than its highest subtopic."""
 
+    @property
+    def words(self) -> list[Words]:
+        return [(note.words, note.said) for note in self.notes]
+
     @classmethod
     def of(cls, notes: Sequence[PlanNote], vectors: Matrix, rows: Iterable[int]) -> Self:
         fresh: list[int] = []
@@ -118,17 +107,17 @@ class _Tree:
         return cls(notes, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
 
     def belonging(self, rows: Sequence[int], topic: str, middle: Matrix, config: TopicsConfig) -> list[int]:
-        """Return the rows that may join a topic: rows with its subjects, rows without a subject that have a word of
-        its name, and rows that are near enough."""
-        leaves = [self.notes[leaf] for leaf in self.leaves[topic]]
-        known = content_words(" ".join(leaf.subject for leaf in leaves))
-        common = common_words([leaf.words for leaf in leaves], config.shared_words)
-        least = (OF_OTHER_SUBJECTS if config.shared_words else 1) * config.leaf_cosine
+        """Return the rows that may join a topic: rows with its subjects, and rows that are near enough."""
+        known = content_words(" ".join(self.notes[leaf].subject for leaf in self.leaves[topic]))
+        least = (OF_OTHER_SUBJECTS if config.by_subject else 1) * config.leaf_cosine
 
-        def is_named(note: PlanNote) -> bool:
-            return bool(content_words(note.subject) & known if note.subject else note.words & common)
+        def is_near(row: int) -> bool:
+            return (
+                not known.isdisjoint(content_words(self.notes[row].subject))
+                or float(self.vectors[row] @ middle) >= least
+            )
 
-        return [row for row in rows if is_named(self.notes[row]) or float(self.vectors[row] @ middle) >= least]
+        return list(filter(is_near, rows))
 
     def middles(self, folders: Sequence[str]) -> Matrix:
         """Return the mean of each topic's vectors; its product with a vector is the mean cosine with them."""
@@ -142,36 +131,32 @@ class _Tree:
 
 
 def _filed_by_subject(
-    tree: _Tree,
-    ready: Sequence[int],
-    topics: Iterable[str],
-    parent: str,
-    config: TopicsConfig,
-    *,
-    by_name: bool = False,
+    tree: _Tree, ready: Sequence[int], topics: Iterable[str], parent: str, config: TopicsConfig
 ) -> tuple[list[PlanJob], list[int]]:
     """Plan jobs in which `ready` notes join some of the `topics` or make new topics below `parent`; also return the
-    remaining notes. With `by_name`, enough notes that name the same subject make a topic, whatever they say."""
+    remaining notes. Enough notes that name the same subject make a topic, whatever they say."""
     room = {topic: config.max_leaves - len(tree.leaves[topic]) for topic in topics}
     hosts = [topic for topic in room if room[topic] > 0 and not tree.topics.get(topic)]
-    joins: dict[str, list[int]] = {}
-    if hosts and ready:
+    bare = [row for row in ready if tree.notes[row].said]
+    compared = BareNotes.of(tree.words, tree.vectors, bare, [tree.leaves[host] for host in hosts])
+    joins = {hosts[at]: rows for at, rows in compared.joins([room[host] for host in hosts]).items()}
+    named = [row for row in ready if not tree.notes[row].said]
+    if hosts and named:
         middles = tree.middles(hosts)
-        found = _joins(tree.vectors, ready, middles, [room[host] for host in hosts], config.leaf_cosine)
-        for at, rows in found.items():
-            joins[hosts[at]] = tree.belonging(rows, hosts[at], middles[at], config)
+        free = [room[host] - len(joins.get(host, ())) for host in hosts]
+        for at, rows in best_hosts(tree.vectors, named, middles, free, config.leaf_cosine).items():
+            joins[hosts[at]] = joins.get(hosts[at], []) + tree.belonging(rows, hosts[at], middles[at], config)
     jobs = [_filed(tree, rows, into=topic) for topic, rows in sorted(joins.items()) if rows]
     taken = {row for rows in joins.values() for row in rows}
     rest = [row for row in ready if row not in taken]
-    founding = _by_named_subject(tree, rest, config) if by_name else []
+    founding = _by_named_subject(tree, rest, config)
     unnamed = sorted(set(rest).difference(*founding))
     groups = clusters(tree.vectors, unnamed, least_cosine=config.leaf_cosine, most=config.max_leaves)
     for rows in sorted(groups):
-        is_named = shared_subject([tree.notes[row].subject for row in rows]) or not config.shared_words
+        is_named = shared_subject([tree.notes[row].subject for row in rows]) or not config.by_subject
         if is_named and len(rows) >= config.min_leaves:
             founding.append(rows)
-    bare = [row for row in sorted(set(rest).difference(*founding)) if tree.notes[row].said]
-    founding += _by_words(tree, bare[-MOST_BARE:], config)
+    founding += compared.groups(taken.union(*founding), config)
     return jobs + [_filed(tree, rows, parent=parent) for rows in founding], sorted(set(rest).difference(*founding))
 
 
@@ -179,34 +164,23 @@ def _by_named_subject(tree: _Tree, rows: Sequence[int], config: TopicsConfig) ->
     """Return the notes of each subject that enough of them name for a topic, while there is room."""
     found: dict[str, list[int]] = defaultdict(list)
     for row in rows:
-        found[tree.notes[row].subject_key].append(row)
-    return [some[: config.max_leaves] for key, some in sorted(found.items()) if key and len(some) >= config.min_leaves]
+        if tree.notes[row].subject_key:
+            found[tree.notes[row].subject_key].append(row)
+    return [some[: config.max_leaves] for some in sorted(found.values()) if len(some) >= config.min_leaves]
 
 
-def _by_words(tree: _Tree, rows: Sequence[int], config: TopicsConfig) -> list[list[int]]:
-    """Return groups of notes without a subject that have rare words in common."""
-    notes = [tree.notes[row] for row in rows]
-    near = with_words(tree.vectors[rows], [note.words for note in notes], [note.said for note in notes])
-    groups = clusters(near, range(len(rows)), least_cosine=WORD_COSINE, most=config.max_leaves)
-    found = list[list[int]]()
-    for group in sorted(groups):
-        if len(group) >= config.min_leaves:
-            found.append([rows[at] for at in group])
-    return found
-
-
-def _owner_filing(tree: _Tree, config: TopicsConfig, *, by_name: bool) -> list[PlanJob]:
+def _owner_filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
     """Plan the notes of an owner that make or join its topic, or a subtopic. Subtopics are made when the topic has
-    more notes than fit, or half of that and two subjects."""
+    two subjects, or more notes than fit."""
     root = next((topic for topic in sorted(tree.below) if "/" not in topic), None)
     if root is None:
         return [_filed(tree, tree.fresh)] if len(tree.fresh) >= config.min_leaves else []
     loose = [row for row in tree.leaves[root] if not tree.notes[row].is_fixed and tree.vectors[row].any()]
     topics = [topic for topic in sorted(tree.below) if topic.startswith(f"{root}/")]
     ready = sorted([*loose, *tree.fresh])
-    jobs, left = _filed_by_subject(tree, ready, topics, root, config, by_name=by_name)
+    jobs, left = _filed_by_subject(tree, ready, topics, root, config)
     whole = len(tree.below[root]) + len(tree.fresh)
-    if config.max_depth < 2 or (not topics and whole <= config.max_leaves // (2 if len(jobs) > 1 else 1)):
+    if config.max_depth < 2 or (not topics and len(jobs) < 2 and whole <= config.max_leaves):
         jobs, left = [], ready
     staying = [row for row in left if row in set(tree.fresh)]
     return jobs + ([_filed(tree, staying, into=root)] if staying else [])
@@ -236,33 +210,12 @@ def _condensed(
     joins: dict[int, list[int]] = {}
     if hosts:
         room = [config.max_topics - len(tree.topics[host]) for host in hosts]
-        joins = _joins(directions, range(len(topics)), tree.directions(hosts), room, config.topic_cosine)
+        joins = best_hosts(directions, range(len(topics)), tree.directions(hosts), room, config.topic_cosine)
     jobs = [_moved(topics, some, into=hosts[at]) for at, some in sorted(joins.items())]
     taken = {at for some in joins.values() for at in some}
     rest = [] if deepest else [at for at in range(len(topics)) if at not in taken]
     groups = clusters(directions, rest, least_cosine=config.topic_cosine, most=config.max_topics)
     return jobs + [_moved(topics, some) for some in sorted(groups) if len(some) >= config.condensed_min_fanout]
-
-
-def _joins(
-    vectors: Matrix, rows: Sequence[int], hosts: Matrix, room: Sequence[int], least: float
-) -> dict[int, list[int]]:
-    """Map hosts to the rows that fit: each row goes to the host with the highest product, best rows first, while there
-    is room."""
-    best = np.zeros(len(rows), dtype=np.int64)
-    fits = np.zeros(len(rows), dtype=np.float32)
-    step = max(1, BLOCK * BLOCK // len(hosts))
-    for at in range(0, len(rows), step):
-        products = vectors[rows[at : at + step]] @ hosts.T
-        best[at : at + step] = products.argmax(axis=1)
-        fits[at : at + step] = products.max(axis=1)
-    joined: dict[int, list[int]] = defaultdict(list)
-    order: list[int] = np.argsort(-fits, kind="stable").tolist()
-    for at in order:
-        host = int(best[at])
-        if fits[at] >= least and len(joined[host]) < room[host]:
-            joined[host].append(rows[at])
-    return {host: sorted(some) for host, some in joined.items()}
 
 
 def _filed(tree: _Tree, rows: Iterable[int], into: str | None = None, parent: str = TOP) -> PlanJob:

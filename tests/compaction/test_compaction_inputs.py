@@ -132,7 +132,7 @@ WORDS_OF = {
 
 @pytest.mark.parametrize("kind", WORDS_OF)
 async def test_notes_of_every_kind_are_filed_whole(toy_world: World, kind: str) -> None:
-    everything = type(ALL_AT_ONCE)(leaf_cosine=-1, shared_words=0, min_leaves=2)
+    everything = type(ALL_AT_ONCE)(leaf_cosine=-1, by_subject=False, min_leaves=2)
     async with toy_world.engine(topics=everything) as engine:
         await told(engine, WORDS_OF[kind])
         before = toy_world.files()

@@ -288,7 +288,7 @@ async def test_a_vault_that_cannot_be_written_says_so(toy_world: World) -> None:
 
 
 async def test_a_plan_shows_what_a_run_files_first_and_a_subject_is_found_by_its_project(toy_world: World) -> None:
-    async with toy_world.engine(topics=replace(ALL_AT_ONCE, shared_words=0.75, leaf_cosine=0.0)) as engine:
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, by_subject=True, leaf_cosine=0.0)) as engine:
         for number in range(6):
             for subject, text in (("payments", "The card is charged again after"), ("deploy", "A rollback takes")):
                 said = f"{text} {number} minutes."

@@ -101,7 +101,7 @@ async def test_of_a_long_note_the_page_says_its_rules(toy_world: World) -> None:
 async def test_a_page_above_topics_says_the_newest_rules_of_each(toy_world: World) -> None:
     rules = {"payments": "The card of a {} is never charged twice.", "deploy": "A rollback of the {} needs two people."}
     things = ("ferry", "tram", "crane", "gate", "pier", "lock")
-    async with toy_world.engine(topics=replace(ALL_AT_ONCE, shared_words=0.75, leaf_cosine=0.0)) as engine:
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, by_subject=True, leaf_cosine=0.0)) as engine:
         for thing in things:
             for subject, rule in rules.items():
                 toy_world.later(days=1)
@@ -117,7 +117,7 @@ async def test_a_page_above_topics_says_the_newest_rules_of_each(toy_world: Worl
 
 async def test_a_page_above_topics_keeps_the_subject_that_their_notes_share(toy_world: World) -> None:
     facts = ("opens at {}", "closes at {}", "costs {} coins", "seats {} people", "was built {} years ago")
-    async with toy_world.engine(topics=replace(ALL_AT_ONCE, shared_words=0.75, leaf_cosine=0.0)) as engine:
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, by_subject=True, leaf_cosine=0.0)) as engine:
         for number, fact in enumerate(facts, 3):
             for subject in ("food", "hotels"):
                 toy_world.later(days=1)

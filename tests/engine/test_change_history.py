@@ -384,7 +384,7 @@ async def test_unknown_and_ambiguous_names_are_refused(world: World) -> None:
 
 
 async def test_a_compaction_is_taken_back_by_its_own_undo(toy_world: World) -> None:
-    at_once = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
+    at_once = TopicsConfig(leaf_cosine=0.2, by_subject=False, min_leaves=3)
     async with toy_world.engine(topics=at_once) as engine:
         await told(engine, TEA)
         before = toy_world.files()
@@ -402,7 +402,7 @@ async def test_a_compaction_is_taken_back_by_its_own_undo(toy_world: World) -> N
 
 
 async def test_links_that_a_run_updated_stay_with_its_notes_once_its_journal_has_gone(toy_world: World) -> None:
-    at_once = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
+    at_once = TopicsConfig(leaf_cosine=0.2, by_subject=False, min_leaves=3)
     async with toy_world.engine(topics=at_once) as engine:
         await told(engine, TEA)
         fresh = sorted((toy_world.root / "topics/_fresh").glob("*.md"))[0].name
@@ -419,7 +419,7 @@ async def test_links_that_a_run_updated_stay_with_its_notes_once_its_journal_has
 
 
 async def test_changes_are_listed_though_the_journal_of_a_run_cannot_be_read(toy_world: World) -> None:
-    at_once = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
+    at_once = TopicsConfig(leaf_cosine=0.2, by_subject=False, min_leaves=3)
     async with toy_world.engine(topics=at_once) as engine:
         await told(engine, TEA)
         run = (await engine.perform("compact", {}))["run"]

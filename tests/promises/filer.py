@@ -31,7 +31,7 @@ from tests.support.world import NOON, World
 
 TOPICS = TopicsConfig(
     leaf_cosine=0.3,
-    shared_words=0,
+    by_subject=False,
     topic_cosine=0.2,
     min_leaves=3,
     max_leaves=4,

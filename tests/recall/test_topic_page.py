@@ -18,7 +18,7 @@ from tests.support.world import World, embedded
 
 pytestmark = pytest.mark.anyio
 
-ALL_AT_ONCE = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
+ALL_AT_ONCE = TopicsConfig(leaf_cosine=0.2, by_subject=False, min_leaves=3)
 
 TEA = [f"Green tea from Uji needs water of {60 + n} degrees and a warm pot." for n in range(4)]
 RAIL = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(4)]
@@ -181,7 +181,7 @@ async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_w
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await filed(engine, project="tea-house")
         await engine.append("Green tea keeps for a year.", project="railway")
-        page = page_of(toy_world, "green-tea")
+        page = f"topics/01-tea-house/{PAGE}"
 
         async def has_page(**asked: str) -> bool:
             return page in await shown(engine, "What do we know about the tea house?", **asked)
@@ -193,7 +193,7 @@ async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_w
         assert "of 60 degrees" not in await engine.recall(SUBJECT)
         await engine.forget(ids[0], restore=True)
         assert await has_page()
-        note = next(toy_world.root.glob(f"{page.rpartition('/')[0]}/*of-61*.md"))
+        note = next(toy_world.root.glob(f"{page.rpartition('/')[0]}/**/*of-61*.md"))
         note.write_text(note.read_text().replace("of 61 degrees", "of 99 degrees"))
         await engine.perform("reindex", {})
         assert not await has_page(), "a note says something else by now"

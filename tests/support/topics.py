@@ -14,8 +14,8 @@ from mcp_memory.topics.plan import PlanJob
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, embedded
 
-ALL_AT_ONCE = TopicsConfig(leaf_cosine=0.2, shared_words=0, min_leaves=3)
-NESTED = TopicsConfig(leaf_cosine=0.3, shared_words=0, topic_cosine=0.2, min_leaves=3, max_leaves=3)
+ALL_AT_ONCE = TopicsConfig(leaf_cosine=0.2, by_subject=False, min_leaves=3)
+NESTED = TopicsConfig(leaf_cosine=0.3, by_subject=False, topic_cosine=0.2, min_leaves=3, max_leaves=3)
 ABOUT = "---\nstatus: archived\n---\n# What this folder is\n\nThe memory of your agents; every note is a plain file.\n"
 """A note without a topic: words that all notes of a vault share make no name of a topic."""
 

@@ -139,24 +139,6 @@ def test_large_sets_are_compared_block_by_block(vectors: Matrix, monkeypatch: py
     groups = clusters(vectors, range(len(vectors)), least_cosine=0.35, most=24)
     assert sum(map(len, groups)) == sum(seen) == len(vectors)
     assert max(seen) <= cluster.BLOCK
-    assert len(seen) <= 4 * len(vectors) / cluster.BLOCK + 8, "blocks are not crumbs"
-
-
-def test_an_outlier_does_not_make_the_dividing_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of these lies alone: two means would cut off one at a time."""
-    vectors = np.repeat(random(1, 1, 64), 600, axis=0)
-    vectors[:40] = np.linalg.qr(np.random.default_rng(1).standard_normal((64, 64)))[0][:40]
-    calls = 0
-    halves = cluster.halves
-
-    def counted(*given):
-        nonlocal calls
-        calls += 1
-        return halves(*given)
-
-    monkeypatch.setattr(cluster, "halves", counted)
-    groups = grouped(unit(vectors), -1.0, most=24)
-    assert max(map(len, groups)) <= 24 and calls < 2 * 600 / 24 * 3
 
 
 def test_nothing_and_one_are_groups_too() -> None:

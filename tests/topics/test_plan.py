@@ -21,7 +21,7 @@ from mcp_memory.topics.plan import TOP, PlanJob
 from tests.support.topics import carried_out
 
 Matrix = NDArray[np.float32]
-ALL_READY = TopicsConfig(leaf_cosine=0.5, shared_words=0, topic_cosine=0.5, max_leaves=10, max_topics=6)
+ALL_READY = TopicsConfig(leaf_cosine=0.5, by_subject=False, topic_cosine=0.5, max_leaves=10, max_topics=6)
 SEEDS = range(8)
 
 
@@ -114,7 +114,7 @@ def worlds(draw: st.DrawFn) -> tuple[list[str], Matrix, TopicsConfig]:
     vectors[rng.random(count) < draw(st.sampled_from([0.0, 0.0, 0.2, 1.0]))] = 0
     config = TopicsConfig(
         leaf_cosine=draw(st.sampled_from([-1.0, 0.3, 0.6, 0.95])),
-        shared_words=draw(st.sampled_from([0.0, 0.0, 0.75])),
+        by_subject=draw(st.booleans()),
         min_leaves=draw(st.integers(2, 4)),
         max_leaves=draw(st.sampled_from([2, 4, 16])),
         topic_cosine=draw(st.sampled_from([-1.0, 0.3, 0.6, 0.95])),
@@ -190,7 +190,7 @@ def test_notes_without_a_vector_wait() -> None:
 
 
 def test_thousands_of_notes_that_say_the_same() -> None:
-    config = TopicsConfig(shared_words=0)
+    config = TopicsConfig(by_subject=False)
     vectors = np.repeat(unit(np.random.default_rng(1).standard_normal((1, 384))), 5000, axis=0)
     there, rounds = settled(fresh(5000), vectors, config)
     topics = Counter(map(folder_of, there))
