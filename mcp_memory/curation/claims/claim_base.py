@@ -4,7 +4,7 @@ Nothing is stored, so a forgotten, private or muted note disappears from the cla
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from mcp_memory.comparison.comparison import say_the_same
@@ -17,7 +17,7 @@ from mcp_memory.models import Clock, Conflict, Filters, NoteId, Passage
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.language.facts import facts
-from mcp_memory.text.language.terms import words
+from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.vault.succession.entry_marks import is_private
 
 MOST_NOTES = 5000
@@ -29,7 +29,7 @@ MOST_INHERITED = 4
 @dataclass
 class ClaimBase:
     """A thread-safe collection of claims, for worker threads. It is read again only if the index has changed, which
-    takes about a second for a thousand notes. `wanted` decides which notes may be shown."""
+    takes about a second of CPU for a thousand notes. `wanted` decides which notes may be shown."""
 
     index: Index
     wanted: Filters
@@ -127,24 +127,26 @@ def _attributed(stated: Sequence[Evidence], names: Sequence[Name]) -> Iterator[E
         if one.place == 0:
             texts = one.said, one.note.title, one.note.title.title()
             subject = next((name.text for text in texts for name in near[place] if name.begins(text)), "")
-        is_named = any(name.pattern.search(one.said if subject else one.text) for name in near[place])
-        if is_named or one.total > MOST_INHERITED or has_subject(one):
+        is_named = any(name.pattern.search(one.said) for name in near[place])
+        if not subject or is_named or one.total > MOST_INHERITED or has_subject(one):
             yield one
         else:
-            yield one._replace(subject=subject or one.subject)
+            yield one._replace(subject=subject)
 
 
 def _grouped(stated: Sequence[Evidence]) -> list[list[Evidence]]:
     """Group statements of a project that say the same in other words, in the order of the notes. Numbers, dates, names
     and negations must agree."""
-    kept = defaultdict[object, list[list[Evidence]]](list)
+    kept = defaultdict[object, list[tuple[Set[str], list[Evidence]]]](list)
     for one in stated:
-        alike = kept[one.note.project, facts(one.text)]
-        group = next((group for group in alike if say_the_same(group[0].text, one.text)), None)
+        alike, own = kept[one.note.project, facts(one.text)], content_words(one.text) or {one.text}
+        # Most pairs share no word, which is found out faster.
+        same = (group for known, group in alike if not own.isdisjoint(known) and say_the_same(group[0].text, one.text))
+        group = next(same, None)
         if group is None:
-            alike.append(group := [])
+            alike.append((own, group := []))
         group.append(one)
-    return [group for alike in kept.values() for group in alike]
+    return [group for alike in kept.values() for _, group in alike]
 
 
 def _subjects(claims: Sequence[Claim], names: Iterable[Name]) -> Iterator[Subject]:

@@ -35,14 +35,18 @@ def find_newer(told: Sequence[Claim], name: Name) -> dict[int, Newer]:
     news = [name.pattern.sub("¤", _about(name, one.text)) for one in holding]
     updates = Updates(list(map(_note, news, holding)), times, is_about_one=True)
     found: dict[int, Newer] = {}
-    for at, one in enumerate(holding):
+    for at, one in enumerate(holding[:-1]):
         changed: dict[str, int] = {}
         for part in _clauses(one.text):
             later = updates.find(at, _note(name.pattern.sub("¤", part), one))
-            states = [state for state in _STATES if shows(f"{state}_before", part)]
-            for state in states if later is None else ():
-                ends = (new for new in range(at, len(news)) if shows(f"{state}_now", news[new]))
-                later = next((new for new in ends if times[new] > times[at]), later)
+            for state in _STATES if later is None else ():
+                if shows(f"{state}_before", part):
+                    ends = (
+                        new
+                        for new in range(at, len(news))
+                        if times[new] > times[at] and shows(f"{state}_now", news[new])
+                    )
+                    later = next(ends, later)
             if later is not None and holding[later].project in (None, one.project):
                 changed[part] = later
         if changed:

@@ -72,6 +72,9 @@ def is_doubted(text: str) -> bool:
 
 def _offset(text: str, sentence: str) -> int:
     """Return the offset of a sentence in which line breaks have become spaces."""
-    words = [re.escape(word) for word in sentence.split()[:4]]
-    found = re.search(r"\s+".join(words), text)
-    return found.start() if found else 0
+    first = sentence.split()[:4]
+    at = text.find(" ".join(first))
+    if at < 0:
+        found = re.search(r"\s+".join(map(re.escape, first)), text)
+        at = found.start() if found else 0
+    return at

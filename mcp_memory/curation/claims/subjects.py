@@ -109,8 +109,8 @@ class _Mention(NamedTuple):
         is_apposed = self.shows("apposed_en" if self.language == "en" else "apposed")
         is_first, is_personal = self.has("first_name"), self.has("personal")
         kinds = () if self.language == "de" else FOLDERS  # in German, two nouns may stand side by side
-        is_clear = self.has("clear") or any(self.shows(f"{folder}_sure") for folder in kinds)
-        is_sure = " " in self.name and self.is_whole and self.is_subject and is_clear
+        may_be_sure = " " in self.name and self.is_whole and self.is_subject
+        is_sure = may_be_sure and (self.has("clear") or any(self.shows(f"{folder}_sure") for folder in kinds))
         is_whole = (is_first and is_personal and not self.has("head")) or is_sure
         if is_whole or is_record or is_apposed or self.is_defined or self.shows("defines") or self.has("legal"):
             return 2
@@ -135,7 +135,8 @@ def find_names(stated: Sequence[Evidence]) -> list[Name]:
     sets = list(map(frozenset, kept))
     whole = [key for key in kept if not any(set(key) < other for other in sets)]
     common = plain | ENGLISH
-    return [_named(key, seen[key], whole, common) for key in whole]
+    counts = Counter(word for key in whole for word in set(key))
+    return [_named(key, seen[key], counts, common) for key in whole]
 
 
 def _lower_words(texts: Iterable[str]) -> set[str]:
@@ -144,8 +145,7 @@ def _lower_words(texts: Iterable[str]) -> set[str]:
 
 def has_subject(one: Evidence) -> bool:
     """Return whether a statement is about something that looks like a name, known or not."""
-    found = (one for one in _mentions(one, frozenset()) if one.is_name and not one.shows("record"))
-    return any(one.points for one in found)
+    return any(found.is_name and not found.shows("record") and found.points for found in _mentions(one, frozenset()))
 
 
 def find_mentions(names: Iterable[Name], texts: Sequence[str]) -> Iterator[tuple[Name, list[int]]]:
@@ -154,29 +154,28 @@ def find_mentions(names: Iterable[Name], texts: Sequence[str]) -> Iterator[tuple
     for number, text in enumerate(texts):
         for word in words(text):
             by_word[word].add(number)
+    # Some people write names in small letters.
+    views = [text if text[:1].isupper() else f"{text}\n{text.title()}" for text in texts]
     for name in names:
         near = set[int]().union(*(by_word[word] for word in words(name.text)))
-        found = list[int]()
-        for one in sorted(near):
-            text = texts[one]
-            # Some people write names in small letters.
-            if name.pattern.search(text if text[:1].isupper() else f"{text}\n{text.title()}"):
-                found.append(one)
-        yield name, found
+        yield name, [one for one in sorted(near) if name.pattern.search(views[one])]
 
 
 def _is_enough(found: Sequence[_Mention], plain: Set[str]) -> bool:
     """Return whether there are statements about the name, and enough of them, or another note with it."""
+    name, notes = found[0].name, {one.statement.note.id for one in found}
+    lower = [one for one in found if one.name.islower()]
+    if any(one.shows("determined") and not one.has("noun") for one in lower) or (not lower and name.lower() in plain):
+        return False
+    titles = {one.statement.note.title for one in found if one.is_titled}
+    is_name = any(one.is_name for one in found)
+    if not (is_name or titles):
+        return False
     about = defaultdict[str, int](int)
     for one in found:
         if points := one.points:
             about[one.statement.said] = max(about[one.statement.said], points + one.statement.leads)
-    name, notes = found[0].name, {one.statement.note.id for one in found}
-    titles = {one.statement.note.title for one in found if one.is_titled}
-    is_lower = any(one.name.islower() for one in found)
-    is_word = any(one.name.islower() and one.shows("determined") and not one.has("noun") for one in found)
-    is_name = any(one.is_name for one in found) or (titles and len(about) > 1)
-    if is_word or not is_name or (name.lower() in plain and not is_lower):
+    if not is_name and len(about) < 2:
         return False
     if shows("product", name) or (not titles and any(one.name.isupper() for one in found)):
         return len(notes) > 1 and len(about) > 1
@@ -185,26 +184,22 @@ def _is_enough(found: Sequence[_Mention], plain: Set[str]) -> bool:
 
 def _mentions(one: Evidence, titled: Set[str]) -> Iterator[_Mention]:
     """Yield the names in a statement: runs of capitalized words, identifiers, and words of `titled` in lower case."""
-    known = words(f"{one.note.title} {one.said}")
-    titles = one.note.title.split()
+    said, titles = one.said, one.note.title.split()
+    known = words(f"{one.note.title} {said}")
     skipped, language = ENGLISH | stop_words(known), language_of(known)
-    spans = [(match.start(), match[0]) for match in cues()["name"].finditer(one.said)]
-    spans += [(match.start(), match[0]) for match in _WORD.finditer(one.said) if match[0] in titled]
-    if (
-        language == "en"
-        and one.said.islower()
-        and (whole := cues()["whole_lower"].match(one.said))
-        and one.said.split()[0] in titled
-    ):
-        spans.append((0, whole[0]))
-    for start, span in spans:
+    found = [*cues()["name"].finditer(said)]
+    found += [match for match in _WORD.finditer(said) if match[0] in titled]
+    if language == "en" and said.islower() and said.split()[0] in titled:
+        found += cues()["whole_lower"].finditer(said)
+    for match in found:
+        start, span = match.start(), match[0]
         parts = (span if shows("noun", span) else re.split(r"['’]s?(?: |$)", span)[0]).split()
-        leads = skipped - {"may"} if shows("begins", one.said[:start]) else ()
+        leads = skipped - {"may"} if shows("begins", said[:start]) else ()
         while _has_lead(parts) or (parts[1:] and parts[0].lower() in leads and parts != titles):
             parts = parts[1:]
         name = " ".join(parts)
-        at = one.said.index(name, start)
-        context = f"{one.said[:at]}¤{one.said[at + len(name) :]}"
+        at = said.index(name, start)
+        context = f"{said[:at]}¤{said[at + len(name) :]}"
         mention = _Mention(one, name, context, language)
         if name and not (name.lower() in skipped or mention.has("generic") or mention.shows("excluded")):
             yield mention
@@ -216,7 +211,7 @@ def _has_lead(parts: Sequence[str]) -> bool:
     return not is_name and shows("lead", parts[0])
 
 
-def _named(key: _Key, found: Sequence[_Mention], names: Sequence[_Key], common: Set[str]) -> Name:
+def _named(key: _Key, found: Sequence[_Mention], counts: Counter[str], common: Set[str]) -> Name:
     text = max((one.name for one in found if one.key == key), key=lambda name: (sum(map(str.isupper, name)), name))
     is_personal = shows("personal", text) and key[-1] not in common
     folder = _kind_of(text, [one.context for one in found], is_personal=is_personal)
@@ -226,7 +221,7 @@ def _named(key: _Key, found: Sequence[_Mention], names: Sequence[_Key], common: 
     common = common - set(key) if text.islower() else common
     is_short = folder == "people" or own[-1] in {one.name for one in found}
     for part in sorted({own[0], own[-1] if is_short else " ".join(own)}):
-        is_clear = part.lower() not in common and sum(part.lower() in other for other in names) < 2
+        is_clear = part.lower() not in common and counts[part.lower()] < 2
         if is_clear and len(part) > 2 and not shows("generic", part):
             forms.append(re.escape(part))
     return Name(folder, text, re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)"))

@@ -4,7 +4,7 @@ The languages are those that put spaces between words and are common in notes. T
 with the most function words in the text, so that English `war` and `son` aren't lost to German and French.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 _GRAMMAR = """
@@ -116,5 +116,5 @@ def stop_words(words: Sequence[str]) -> frozenset[str]:
 
 def language_of(words: Iterable[str]) -> str:
     """Return the code of the most likely language of these words; `en` without any sign of a language."""
-    counts = Counter(code for word in words for code in _BY_WORD.get(word, ()))
-    return max(_LANGUAGES, key=counts.__getitem__)
+    found = [code for word in words for code in _BY_WORD.get(word, ())]
+    return max(_LANGUAGES, key=found.count)

@@ -208,6 +208,33 @@ async def test_what_statements_are_about_is_a_subject_and_months_databases_and_o
         assert await kinds_of(engine) == subjects
 
 
+async def test_titles_and_surnames_show_people_and_names_of_firms_organizations(world: World) -> None:
+    async with world.engine() as engine:
+        for title, content in {
+            "Schlüssel": "Frau Thamsen hat den Schlüssel.", "Thamsen": "Thamsen kommt dienstags.",
+            "Tern": "Brenwick Elevator Cooperative maintains the lift.",
+            "Lift": "Brenwick Elevator Cooperative is due in May.",
+        }.items():  # fmt: skip
+            await engine.append(content, title=title, kind="fact")
+        assert await kinds_of(engine) == {"Thamsen": "people", "Brenwick Elevator Cooperative": "organizations"}
+        assert len(await claims_about(engine, "Thamsen")) == 2
+
+
+async def test_a_newer_claim_comes_to_every_page_of_the_older_one(world: World) -> None:
+    older, newer = "Dora Pelikan and Hugo Lind share the ledger export at desk 4.", "Dora Pelikan is at desk 9 now."
+    async with world.engine() as engine:
+        for content in (older, newer, "Hugo Lind is in on Mondays."):
+            await engine.append(content, kind="fact", session=content[:9])
+            world.later(days=3)
+        for name in ("Dora Pelikan", "Hugo Lind"):
+            about = await claims_about(engine, name)
+            assert older not in about, "the newest statement on its point is at the top level"
+            assert [one["text"] for one in about[newer]["earlier"]] == [older]
+        await engine.organize()
+        page = world.read("entities/people/hugo-lind.md").decode()
+        assert page.index(newer) < page.index("  - earlier (") < page.index(older)
+
+
 async def test_a_statement_without_a_name_is_about_the_subject_of_its_note(world: World) -> None:
     async with world.engine() as engine:
         for title, content in {
@@ -227,7 +254,7 @@ async def test_a_statement_without_a_name_is_about_the_subject_of_its_note(world
     "Dora Pelikan est sans doute avocate.", "Supongo que Dora Pelikan es abogada.",
     "Assistant: Dora Pelikan is a lawyer, I will note that.", "Dora Pelikan could be a lawyer. I haven't checked.",
     "Dora Pelikan könnte Anwältin sein. Belege habe ich keine.", "They say Dora Pelikan is a lawyer.",
-    "Dora Pelikan will marry whoever fixes the printer, lol.",
+    "Dora Pelikan will marry whoever fixes the printer, lol.", "Dora Pelikan says she'd rather be a pirate.",
 ])  # fmt: skip
 async def test_guesses_jokes_and_an_assistants_words_are_no_evidence(world: World, guess: str) -> None:
     told = ["Dora Pelikan approves the invoices.", "Dora Pelikan is in on Mondays."]
