@@ -4,7 +4,7 @@ from functools import partial
 
 from mcp_memory.core.core import Core, Feature, Operation
 from mcp_memory.core.requests import CLAIMS, NoArguments
-from mcp_memory.core.verbs.forgetting import forget_as
+from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.curation.claims.answers import ClaimAnswers, ClaimsRequest
 from mcp_memory.curation.claims.claim_base import ClaimBase
@@ -27,7 +27,7 @@ def build(core: Core) -> Feature:
     core.recall.answerer.subjects.append(claims)
     core.search.answers_at[CLAIMS] = claims.search
     files = DreamFiles(core.vault, core.indexing.writer, JsonLines(core.config.state / "dreams.jsonl"))
-    forget = partial(forget_as, core, Caller(DREAM, is_person=True))
+    forget = partial(forget_note, core, by=Caller(DREAM, is_person=True))
     dreamer = Dreamer(core, files, DreamSources(core), partial(append_for_source, core), forget)
     core.runs.others.append(dreamer)
     dreams = DreamOperations(core, dreamer)

@@ -23,7 +23,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.draft import one_line
-from mcp_memory.vault.journals.change_journal import acting, current_caller
+from mcp_memory.vault.journals.change_journal import current_caller
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.new_note import require_agents_place
 from mcp_memory.vault.note_file import NoteFile
@@ -63,9 +63,9 @@ async def restore(core: Core, request: RestoreRequest) -> NoteRecord:
     async def change(places: Sequence[Place]) -> NoteRecord:
         path, entry = places[0]
         by = current_caller()
-        note = (await in_thread(core.vault.read, path, what="reading the note")).record
+        note = None if entry else (await in_thread(core.vault.read, path, what="reading the note")).record
         target = core.vault.layout.before_archive(path)
-        if entry or target is None or note.state is NoteState.DELETED:
+        if note is None or target is None or note.state is NoteState.DELETED:
             return await forget_note(core, path, entry, restore=True, by=by)
         moved = await _move_from_archive(core, note, target, by)
         is_marked = moved.state is NoteState.ARCHIVED and not moved.superseded_at
@@ -133,21 +133,6 @@ async def forget_note(
             put_off(core, written, error)
     core.search.model.wake()
     return replace(file.record, id=NoteId(f"{path}#{entry}")) if entry else file.record
-
-
-async def forget_as(
-    core: Core,
-    by: Caller,
-    path: NotePath,
-    entry: str | None,
-    *,
-    restore: bool = False,
-    reason: str | None = None,
-) -> NoteRecord:
-    """Forget or restore as a change of this caller, for work that no request asked for. Otherwise like
-    `forget_note`."""
-    with acting(by):
-        return await forget_note(core, path, entry, restore=restore, reason=reason, by=by)
 
 
 async def list_forgotten(core: Core, among: Filters, client: str | None = None) -> list[Tombstone]:

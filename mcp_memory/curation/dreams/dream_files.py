@@ -45,16 +45,13 @@ class DreamFiles:
     def read(self) -> tuple[dict[str, Facts], list[PageLine], list[str]]:
         """Return the stored proposals, the lines of the page, and the proposals that you removed from it."""
         known, lines = dict(self._stored()), list(read_page(self.text_of(self.page) or ""))
-        return known, lines, list(self._deleted(known, lines))
-
-    def _deleted(self, known: dict[str, Facts], lines: list[PageLine]) -> Iterator[str]:
-        """Yield the proposals that you removed from the page. A page older than a proposal hasn't been synced yet;
-        without a page, all proposals wait."""
-        page, there = self._file(self.page), {line.id for line in lines}
+        page, there, deleted = self._file(self.page), {line.id for line in lines}, list[str]()
+        # A page older than a proposal hasn't been synced yet. Without a page, all proposals wait.
         for name, facts in known.items() if page.is_file() else ():
             written = self._stored_at(name).stat().st_mtime_ns
             if facts["status"] == "proposed" and name not in there and written <= page.stat().st_mtime_ns:
-                yield name
+                deleted.append(name)
+        return known, lines, deleted
 
     def edit(self, path: str, edited: Callable[[str], str]) -> None:
         """Write the result of `edited` to a file, and retry if another program saved the file first. Raises the errors
@@ -64,15 +61,18 @@ class DreamFiles:
 
     def write(self, run: str, edited: Callable[[str], str] | None, changed: dict[str, Facts]) -> None:
         """Write a file for each proposal, and the result of `edited` on the current DREAMS.md."""
-        # A kill in between must not lose a proposal. A finished proposal is recorded before it leaves the page, and a
-        # new proposal is recorded after it is on the page. A proposal that is recorded as waiting but missing from the
-        # page would be treated as rejected.
-        made = [name for name, facts in changed.items() if facts["status"] in OPEN]
-        self.runs.append({"run": run, "proposals": made})
-        self._record(changed, changed.keys() - {*made})
+        # A proposal that is recorded as waiting but missing from the page, after a kill in between, would be treated as
+        # rejected.
+        self.runs.append({"run": run, "proposals": [*changed]})
         if edited:
             self.edit(self.page, edited)
-        self._record(changed, made)
+        self._record(changed)
+
+    def finish(self, line: PageLine, facts: Facts) -> None:
+        """Record what became of a line, and remove it from the page. If the run is killed later, the next run doesn't
+        carry the line out again, whatever you edit meanwhile."""
+        self._record({line.id: facts} if line.id else {})
+        self.edit(self.page, lambda page: without(page, [one for one in read_page(page) if one[:3] == line[:3]]))
 
     def remove(self, names: Collection[str]) -> None:
         """Remove proposals, and their lines on the page."""
@@ -82,18 +82,22 @@ class DreamFiles:
             with naming_the_cause(str(file)):
                 file.unlink(missing_ok=True)
 
-    def open_by_run(self) -> Iterator[tuple[str, set[str]]]:
-        """Yield the proposals of each run that nobody has decided about."""
+    def open_by_run(self) -> dict[str, set[str]]:
+        """Return the proposals of each run that nobody has decided about."""
         decided = {line.id for line in read_page(self.text_of(self.page) or "") if line.box}
         still_open = {name for name, facts in self._stored() if facts["status"] in OPEN} - decided
-        for line in self.runs.read():
-            if left := still_open.intersection(line["proposals"]):
-                yield line["run"], left
+        left = {line["run"]: still_open.intersection(line["proposals"]) for line in self.runs.read()}
+        return {run: proposals for run, proposals in left.items() if proposals}
 
     def find_quoting(self, erased: ErasedText) -> list[str]:
-        """Return the proposals that quote this text."""
-        said = squeezed(erased.text)
-        return [name for name, facts in self._stored() if _quotes(facts, erased, said)]
+        """Return the proposals that were made from this note, wherever it is now, or from this text of a log."""
+        said, found = squeezed(erased.text), list[str]()
+        for name, facts in self._stored():
+            notes, text = facts.get("notes", ()), squeezed(facts["text"])
+            is_quoted = erased.path in facts.get("sources", ()) and (notes or facts.get("wordings") or text in said)
+            if is_quoted or not {*notes}.isdisjoint(erased.ids):
+                found.append(name)
+        return found
 
     def _stored(self) -> Iterator[tuple[str, Facts]]:
         for file in sorted(self._file(self.store).glob("????????.json")):
@@ -106,9 +110,9 @@ class DreamFiles:
             return self._file(path).read_bytes().decode("utf-8", "surrogateescape")
         return None
 
-    def _record(self, changed: dict[str, Facts], names: Collection[str]) -> None:
-        for name in names:
-            text = json.dumps(changed[name], indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    def _record(self, changed: dict[str, Facts]) -> None:
+        for name, facts in changed.items():
+            text = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
             with naming_the_cause(name):
                 replace_file(self._stored_at(name), text.encode("utf-8", "surrogateescape"))
 
@@ -121,13 +125,6 @@ class DreamFiles:
 
 def squeezed(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-def _quotes(facts: Facts, erased: ErasedText, said: str) -> bool:
-    """Return whether a proposal was made from this note, wherever it is now, or from this text of a log."""
-    notes, text = facts.get("notes", ()), squeezed(facts["text"])
-    is_there = erased.path in facts.get("sources", ()) and bool(notes or facts.get("wordings") or text in said)
-    return is_there or not {*notes}.isdisjoint(erased.ids)
 
 
 @dataclass(frozen=True)
@@ -145,7 +142,7 @@ class DreamCopies(NoteCopies):
         said, path = squeezed(erased.text), self.files.memory
         known = () if erased.path == path else entries_of(path, self.files.text_of(path) or "")
         for entry in known:
-            words = squeezed(getattr(entry, "title", "")).partition(" ([")[0]
+            words = squeezed(entry.title).partition(" ([")[0]
             if words and words in said:
                 yield f"the entry of {path} that quotes it: mcp-memory erase {path}#{entry.hash}"
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +32,8 @@ from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
 from mcp_memory.usage.note_use import NoteUse
+from mcp_memory.vault.journals.change_journal import DREAM
+from mcp_memory.vault.journals.tombstones import Tombstone
 from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.succession.entry_marks import private_entries
 
@@ -65,18 +67,27 @@ class DreamSources:
         read = len(self._read)
         said = [*self._said_in(notes), *(self._said_in_old_logs(backfill) if backfill else ())]
         is_new = len(self._read) - read
-        staged = [one for facts in known.values() if facts["status"] == "short-term" for one in _staged(facts)]
+        staged = [
+            Said(date.fromisoformat(day), facts["sources"][0], facts["text"], facts["kind"])
+            for facts in known.values()
+            if facts["status"] == "short-term"
+            for day in facts["days"]
+        ]
         self._likeness = Likeness({one.text for one in said}, self._vector)
         groups = Groups([*said, *staged, *self._forgotten()], self._likeness)
         newer = [note for note in notes if note.kind in PROMOTABLE]
         said_now = list(groups.recurring())
         holding = [one for one in said_now if not self._is_contradicted(one, newer)]
-        over = {one.text for number in groups.over for one in groups.groups[number]}
-        self._over = (over | {one.text for one in said_now}) - {one.text for one in holding}
+        over, said_again = {one.text for one in said if one.forgets}, set[str]()
+        for number, group in enumerate(groups.groups):
+            (over if number in groups.over else said_again).update(one.text for one in group)
+        self._over = (over - said_again) | {one.text for one in said_now if one not in holding}
         found = self._recalled(notes, holding)
-        seen = f"{counted(len({one.day for one in said}), 'day')} of logs with {counted(len(said), 'line')}"
-        seen += f" ({counted(is_new, 'file')} new or changed)"
-        seen += f"; {counted(len(groups.groups), 'subject')}, {len(groups.groups) - len(holding)} replaced or forgotten"
+        seen = (
+            f"{counted(len({one.day for one in said}), 'day')} of logs with {counted(len(said), 'line')}"
+            f" ({counted(is_new, 'file')} new or changed)"
+            f"; {counted(len(groups.groups), 'subject')}, {len(groups.groups) - len(holding)} replaced or forgotten"
+        )
         return sorted(found, key=lambda one: (-one.score, one.id)), seen
 
     def find_orders(self) -> Iterator[Proposal]:
@@ -96,13 +107,17 @@ class DreamSources:
         return find_how_tos([(note, self._body(note)) for note in found], self._likeness)
 
     def is_over(self, facts: Facts) -> bool:
-        """Return whether a proposal was replaced or forgotten, or a note of it is superseded, contested, expired or
-        already as proposed."""
+        """Return whether a proposal, or a line or entry that it quotes, was replaced or forgotten, or a note of it is
+        superseded, contested, expired or already as proposed."""
         for named in facts.get("notes", ()):
             notes = [one for one in self._index.note_by_id(named) if self._applies(one)]
             if all(one.always_load is facts.get("always_load") for one in notes):
                 return True
-        return facts.get("text") in self._over
+        if entry := facts.get("entry"):
+            memory = self._vault.find(self._vault.layout.memory)
+            return not (memory and memory.has_entry(entry))
+        quoted = [facts.get("text"), *(wording.partition(": ")[2] for wording in facts.get("wordings", ()))]
+        return not self._over.isdisjoint(quoted)
 
     def _wanted(self) -> Filters:
         states = frozenset({NoteState.ACTIVE, NoteState.SUMMARY})
@@ -148,14 +163,14 @@ class DreamSources:
             yield Said(day, source, *one)
 
     def _forgotten(self) -> Iterator[Said]:
-        """Yield the lines of forgotten notes, with the day on which they were forgotten."""
-        for change in self._vault.changes.changes():
-            if change.kind == "forgotten" and not change.entry:
-                with suppress(McpMemoryError):  # the file is gone
-                    file = self._vault.read(change.path)
-                    if file.record.state is NoteState.DELETED:
-                        day = datetime.fromtimestamp(change.at, self._vault.layout.tz).date()
-                        yield Said(day, change.path, file.body.strip(), "", forgets=True)
+        """Yield forgotten notes and entries of MEMORY.md, with the day on which they were forgotten."""
+        notes = self._index.notes(Filters(frozenset({NoteState.DELETED})), limit=1_000_000)
+        for stone in self._vault.list_tombstones([note.path for note in notes]):
+            kept, text = stone.kept, "" if stone.entry else self._body(stone)
+            if kept and not kept["replaced_by"] and stone.client != DREAM:  # which moves entries into notes
+                text = kept["text"].lstrip("-*+ ").partition(" ([")[0].strip()
+            if stone.at and text:
+                yield Said(stone.at.astimezone(self._vault.layout.tz).date(), stone.path, text, "", forgets=True)
 
     def _recalled(self, notes: Iterable[NoteRecord], said: Sequence[Recurrence]) -> list[Recurrence]:
         """Return the statements with the questions that a note of the same subject answered, and other notes that were
@@ -163,9 +178,9 @@ class DreamSources:
         used, found = self._uses.read(), [*said]
         for note in notes:
             use = used.get(note.id)
-            if use is None or note.kind not in PROMOTABLE or note.always_load:
+            if use is None or len(use.used_days) < MIN_DAYS or note.kind not in PROMOTABLE:
                 continue
-            if len(use.used_days) < MIN_DAYS or not self._applies(note):
+            if note.always_load or not self._applies(note):
                 continue
             body = self._body(note)
             if not body or (note.kind in ORDERS and len(body) > MOST_CHARS):
@@ -181,7 +196,7 @@ class DreamSources:
                 found.append(Recurrence(text, note.kind, days, (note.path,), times, use.questions, (note.id,)))
         return found
 
-    def _body(self, note: NoteRecord) -> str:
+    def _body(self, note: NoteRecord | Tombstone) -> str:
         """Return a note's text; empty if it was just moved or removed."""
         with suppress(McpMemoryError):
             return self._vault.read(note.path).body.strip()
@@ -204,8 +219,3 @@ class DreamSources:
             marks = privacy.marks(f"memory/{old.name}", text, frontmatter.parse(text), is_curated=False)
             if "private" not in marks:
                 yield from self._judged(day, old.resolve().as_uri(), text, marks.get("private_entries", ()))
-
-
-def _staged(facts: Facts) -> Iterator[Said]:
-    for day in facts["days"]:
-        yield Said(date.fromisoformat(day), facts["sources"][0], facts["text"], facts["kind"])

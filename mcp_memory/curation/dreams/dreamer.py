@@ -17,10 +17,8 @@ from mcp_memory.curation.dreams.dream_page import (
     content_and_kind,
     find_demotions,
     link_to,
-    read_page,
     with_box,
     with_proposals,
-    without,
 )
 from mcp_memory.curation.dreams.dream_sources import DreamSources
 from mcp_memory.curation.dreams.recurrence import Proposal, Recurrence
@@ -68,8 +66,7 @@ class DreamReport:
 
 
 class Dreamer:
-    """Runs dreaming. `append` stores a note; `forget` takes a path, the hash of an entry or None, a `reason`, and
-    whether to `restore` the entry instead."""
+    """Runs dreaming. `append` stores a note; `forget` takes a path, the hash of an entry or None, and a `reason`."""
 
     def __init__(
         self,
@@ -105,40 +102,36 @@ class Dreamer:
             await self._model.wait_loaded(MODEL_WAIT_S)
         known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
         found, report.seen = await in_thread(self.sources.find, backfill, known, what="reading logs", deadline_s=1800)
-        gone = set[tuple[str, str, str]]()
-        changed = {name: known[name] | {"status": "rejected"} for name in deleted}
+        changed, is_any_done = {name: known[name] | {"status": "rejected"} for name in deleted}, False
         for line in lines:
             facts, status = known.get(line.id, {}), {"x": "promoted", "-": "rejected"}.get(line.box)
             if not line.box and await in_thread(self.sources.is_over, facts, what="reading the note"):
                 status = "withdrawn"
-            if line.box == "x" and line.text and not dry_run:
+            is_stored = status == "promoted" == facts.get("status")  # by a run that was killed, or on another machine
+            if line.box == "x" and line.text and not dry_run and not is_stored:
                 status = status if await self._carry_out(line, facts, report) else None
-            if status:
-                gone.add((line.id, line.box, line.text))
-                changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
+            if status and not dry_run:
+                decided = {"text": line.text, **facts, "status": status}
+                await in_thread(self.files.finish, line, decided, what="writing")
+                is_any_done = True
         if backfill and stage:
             seldom = [one for one in found if not one.recalled and one.id not in known]
             staged = {one.id: one.facts | {"status": "short-term"} for one in seldom}
             changed, report.staged, found = changed | staged, len(staged), []
         texts = [facts["text"] for facts in known.values() if facts["status"] not in {"short-term", "withdrawn"}]
         memory = await in_thread(lambda: self.files.text_of(self.files.memory) or "", what="reading MEMORY.md")
-        entered = [getattr(entry, "title", "") for entry in entries_of(self.files.memory, memory)]
-        texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]
+        entered = entries_of(self.files.memory, memory)
+        texts += [line.text for line in lines] + [_SAID.sub("", entry.title) for entry in entered]
         fresh = (one for one in found if one.passes and not self.sources.is_known(one.text, texts))
         waiting: list[Recurrence | Proposal] = [*islice(fresh, MOST_PROPOSED)]
         waiting += await in_thread(self._find_further, memory, known, what="looking further", deadline_s=1800)
         changed |= {one.id: one.facts for one in waiting}
         report.proposed = [one.facts for one in waiting]
         report.seen += f": {counted(len(report.proposed), 'new proposal')}, {len(report.promoted)} stored"
-        if not dry_run and (changed or gone):
+        if not dry_run and (changed or is_any_done):
             told = f"{self.clock().astimezone(self.vault.layout.tz):%Y-%m-%d %H:%M}: {report.seen}"
-
-            def edited(page: str) -> str:
-                done_by_now = [line for line in read_page(page) if (line.id, line.box, line.text) in gone]
-                return with_proposals(without(page, done_by_now), waiting, told)
-
-            edit = edited if report.proposed or gone else None
-            await in_thread(self.files.write, report.run, edit, changed, what="writing")
+            edited = partial(with_proposals, proposals=waiting, seen=told) if waiting or is_any_done else None
+            await in_thread(self.files.write, report.run, edited, changed, what="writing")
         return report
 
     async def waiting(self) -> list[ReviewItem]:
@@ -147,23 +140,24 @@ class Dreamer:
         def read() -> list[ReviewItem]:
             known, lines, _ = self.files.read()
             unticked = [(line, known[line.id]) for line in lines if line.id in known and not line.box]
-            return [self._item(line, facts) for line, facts in unticked if not self.sources.is_over(facts)]
+            return [
+                ReviewItem(
+                    id=f"{PROPOSED}{line.id}",
+                    what=PROPOSAL,
+                    text=line.text,
+                    why=facts.get("why", ""),
+                    choices=[_ACCEPT, _DROP] if "always_load" in facts else [_ACCEPT, EDIT, _DROP],
+                    path=self.files.page,
+                    title=line.text,
+                    kind=f"{self.files.memory}, {line.section}" if "days" in facts else line.section,
+                    score=facts.get("score", 0.0),
+                    derived_from=facts.get("sources", [])[-5:],
+                )
+                for line, facts in unticked
+                if not self.sources.is_over(facts)
+            ]
 
         return await in_thread(read, what="reading DREAMS.md")
-
-    def _item(self, line: PageLine, facts: Facts) -> ReviewItem:
-        return ReviewItem(
-            id=f"{PROPOSED}{line.id}",
-            what=PROPOSAL,
-            text=line.text,
-            why=facts.get("why", ""),
-            choices=[_ACCEPT, _DROP] if "always_load" in facts else [_ACCEPT, EDIT, _DROP],
-            path=self.files.page,
-            title=line.text,
-            kind=f"{self.files.memory}, {line.section}" if "days" in facts else line.section,
-            score=facts.get("score", 0.0),
-            derived_from=facts.get("sources", [])[-5:],
-        )
 
     async def tick(self, proposal: str, box: str, text: str | None) -> None:
         """Tick (`x`) or reject (`-`) a proposal on the page, optionally with a new text; the next run carries it out.
@@ -174,12 +168,12 @@ class Dreamer:
 
     def undoable(self, among: Collection[str]) -> set[str]:
         """Return those of these runs whose proposals nobody has decided about."""
-        return {*among}.intersection(run for run, _ in self.files.open_by_run())
+        return {*among} & self.files.open_by_run().keys()
 
     async def undo(self, run: str) -> RunReport:
         """Remove what a run proposed; the change journal has what it did. Raises StorageFailed."""
         async with self._lock:
-            proposed = dict(await in_thread(lambda: [*self.files.open_by_run()], what="reading DREAMS.md"))
+            proposed = await in_thread(self.files.open_by_run, what="reading DREAMS.md")
             await in_thread(self.files.remove, proposed.get(run, ()), what="writing DREAMS.md")
         return RunReport(run, [f"the proposals of the dream {run}"])
 

@@ -26,10 +26,10 @@ DOUBT = 0.75
 """The factor by which each further day or different question reduces the doubt. Chosen, not fitted."""
 
 MIN_DAYS = 3
-"""The number of days on which a note was used: two may be one piece of work."""
+"""The number of days on which a note must have been found or given: two may be one piece of work."""
 
-MIN_RECALLED, MIN_QUESTIONS = 3, 2
-"""The number of times a note must have been found or given, and of different questions."""
+MIN_QUESTIONS = 2
+"""The number of different questions that a note must have answered."""
 
 LESS = 0.15
 """How much less alike a line may be that states another value with words of change."""
@@ -122,9 +122,8 @@ class Recurrence(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Return whether it may be proposed. A note must serve; what is in logs was judged before."""
-        is_recalled = self.recalled >= MIN_RECALLED and len(self.days) >= MIN_DAYS
-        return not self.notes or (is_recalled and self.questions >= MIN_QUESTIONS)
+        """Return whether it may be proposed. A note must answer questions; what is in logs was judged before."""
+        return not self.notes or self.questions >= MIN_QUESTIONS
 
 
 def find_lines(
@@ -155,7 +154,7 @@ class Groups:
         self._of_word = defaultdict[str, set[int]](set)
         self.groups = list[list[Said]]()
         self.over = set[int]()
-        for one in sorted(set(said)):
+        for one in sorted(set(said), key=lambda one: (one.day, one.forgets, one)):
             give_way()
             self._add(one)
 

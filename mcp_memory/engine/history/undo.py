@@ -184,13 +184,17 @@ async def _change_note(core: Core, change: NoteChange, action: UndoAction, path:
         now = await forget_note(core, path, entry, restore=restore, archive=archive, reason="undone", by=by)
         written = [(one.before, one.after) for one in core.vault.changes.since(0)]
         if is_memory(path) and (change.after, now.etag) in written:
+            if change.before is None and change.client == DREAM:  # the entry began the file
+                await in_thread(core.vault.filing.remove_page, path, now.etag, what="removing it")
+                await core.indexing.writer.remove_deleted(path)
+                return
             back = replace(change, entry=None, after=now.etag)
             with suppress(NotFound):  # with the heading that the entry began
                 await _change_note(core, back, "put back", path, by)
 
 
 async def _bring_back(core: Core, change: NoteChange) -> None:
-    def bring_back() -> NoteFile:
-        return core.vault.editing.bring_back(change, find_earlier(core, change))
-
-    await index_written(core, await in_thread(bring_back, deadline_s=30, what="writing it"), change.path)
+    file = await in_thread(
+        lambda: core.vault.editing.bring_back(change, find_earlier(core, change)), deadline_s=30, what="writing it"
+    )
+    await index_written(core, file, change.path)

@@ -171,7 +171,8 @@ def _pair_says_so(key: str, value: object) -> bool:
     if any(isinstance(item, Mapping) and _meta_says_so(cast("Mapping[str, Any]", item)) for item in items):
         return True
     words = [item for item in items if isinstance(item, str)]
-    return any(map(is_private_tag, words if name in _SENTENCES else (part for it in words for part in _parts(it))))
+    parts = words if name in _SENTENCES else [part for it in words for part in re.split("[,;]", it)]
+    return any(map(is_private_tag, parts))
 
 
 def _line_of_head_says_so(line: str) -> bool:
@@ -278,10 +279,6 @@ def _indent(mark: str) -> int:
 def _lines(text: str, start: int, end: int) -> list[int]:
     first = text.count("\n", 0, start) + 1
     return [first, first + text[start:end].rstrip().count("\n")]
-
-
-def _parts(text: str) -> list[str]:
-    return re.split(r"[,;]", text)
 
 
 def _letters(text: str) -> str:

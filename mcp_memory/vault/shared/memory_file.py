@@ -145,7 +145,7 @@ class MemoryFile:
                 return before[: now.start] + kept.text + before[now.end :]
             if text_hash(before[: kept.start]) == kept.before:
                 return before[: kept.start] + kept.text + before[kept.start :]
-            return sections.add_entry(before, kept.section or OTHERS, sections.render_entry(kept.text))
+            return sections.add_entry(before or NEW_FILE, kept.section or OTHERS, sections.render_entry(kept.text))
 
         known = self._kept(entry)
         file = self.notes.change(self.path, changed)

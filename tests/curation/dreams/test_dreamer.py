@@ -13,6 +13,7 @@ from mcp_memory.curation.dreams.dream_page import MOVE_OUT, find_demotions
 from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotFound, Refused, StorageFailed
 from mcp_memory.models import NotePath
 from mcp_memory.recall.config import RecallConfig
+from mcp_memory.vault.note_file import entries_of
 from mcp_memory.vault.vault import Vault
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found
@@ -479,3 +480,68 @@ async def test_an_undo_that_the_disk_stops_is_continued_by_the_next_one(
         assert sorted(one["undone"] for one in of_run) == [False, True]
         assert (await engine.undo_run(done["run"])).left == []
         assert world.read("MEMORY.md") == before
+
+
+@pytest.mark.parametrize("edited", ["MEMORY.md", "DREAMS.md"])
+async def test_a_line_is_stored_once_whatever_you_edit_after_a_killed_run(world: World, edited: str) -> None:
+    def killed(*_: Any, **__: Any) -> Any:
+        raise Killed
+
+    async with logs(world).engine() as engine:
+        await dream(engine)
+        world.write("DREAMS.md", world.read("DREAMS.md").decode().replace(f"[ ] {PNPM}", f"[x] {PNPM}"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("mcp_memory.curation.dreams.dream_sources.DreamSources.find_orders", killed)
+            with pytest.raises(BaseException):  # noqa: B017 -- in a group
+                await dream(engine)
+    world.write(edited, world.read(edited).decode().replace("never npm", "npm is out"))
+    async with world.engine() as engine:
+        await dream(engine)
+        assert world.read("MEMORY.md").count(b"web shop") == 1
+        assert b"web shop" not in world.read("DREAMS.md")
+
+
+async def test_the_undo_of_the_dream_that_made_memory_removes_it_unless_you_wrote_there(world: World) -> None:
+    async with logs(world).engine() as engine:
+        done = await stored(engine, world, PNPM, BERLIN)
+        undone = await engine.perform("undo", {"target": done["run"], "sure": True})
+        assert not any(step["why"] for step in undone["steps"]) and not (world.root / "MEMORY.md").exists()
+        await engine.sweep()
+        assert await engine.lost() == [] and "MEMORY.md" not in await found(engine, "pnpm web shop")
+        await engine.perform("restore", {"target": undone["steps"][-1]["target"]})
+        assert world.read("MEMORY.md").decode().startswith(f"# Memory\n\n## Decisions\n\n- {PNPM}")
+    (world.root / "MEMORY.md").unlink()
+    async with world.engine() as engine:
+        await dream(engine)
+        world.write("DREAMS.md", "- [x] Tea at four\n")
+        done = await dream(engine)
+        world.write("MEMORY.md", world.read("MEMORY.md").decode() + "- Mine\n")
+        await engine.undo_run(done["run"])
+        assert b"Tea" not in world.read("MEMORY.md") and world.read("MEMORY.md").endswith(b"- Mine\n")
+
+
+@pytest.mark.parametrize("what", ["note", "entry", "wording", "line of memory", "line to move out"])
+async def test_what_was_forgotten_is_on_no_page_of_dreams_and_in_no_report(world: World, what: str) -> None:
+    text = "We decided to use Terraform for the staging cluster."
+    is_of_memory = what.startswith("line")
+    days = {"entry": {20: text}, "wording": {19: text, 20: "We use Terraform for our staging cluster."}}
+    for day, said in days.get(what, {21: "" if what == "line to move out" else text}).items():
+        world.write(f"memory/2026-11-{day}.md", f"# Log\n\n## 10:00 Work\n\n{said}\n")
+    if is_of_memory:
+        world.write("MEMORY.md", f"# Memory\n\n- {text}\n")
+    recall = RecallConfig(memory_lines=1 if what == "line to move out" else 200)
+    async with world.engine(recall=recall) as engine:
+        if what == "note":
+            target = (await engine.append(text, kind="decision")).id
+        else:
+            await dream(engine)
+            file = "MEMORY.md" if is_of_memory else f"memory/2026-11-{min(days[what])}.md"
+            (entry,) = entries_of(NotePath(file), world.read(file).decode())
+            target = f"{file}#{entry.hash}"
+            assert what == "line of memory" or text in (world.root / "DREAMS.md").read_text()
+        await engine.forget(target, personal=True)
+        for _ in range(2):
+            await engine.perform("jobs", {"action": "run", "name": "dream"})
+        page = world.root / "DREAMS.md"
+        assert not page.exists() or text not in page.read_text()
+        assert text not in (world.state / "jobs.jsonl").read_text() + (world.state / "jobs.json").read_text()

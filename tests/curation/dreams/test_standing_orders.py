@@ -127,3 +127,20 @@ async def test_a_rejected_proposal_does_not_come_back(world: World) -> None:
         await engine.review("drop", item["id"])
         assert await proposed(engine) == {} and await proposed(engine) == {}
         assert b"always_load" not in world.read("_always-load/mill.md")
+
+
+async def test_what_is_asked_often_on_one_day_is_not_proposed_until_it_is_asked_on_three(
+    tmp_path: Path, model_cache: Path
+) -> None:
+    world = World(tmp_path / "vault", tmp_path / "state", model_cache, "auto")
+    async with world.engine() as engine:
+        ids = [(await engine.append(text, kind="decision")).id for text in (REVIEW, "The port of the mill is 5433.")]
+        await embedded(engine)
+        for question in (*QUESTIONS, "which port has the mill?", "where does the mill listen?"):
+            await engine.search(question)
+            await engine.perform("stats", {"target": ids[0]})  # counts the question while its vector is at hand
+        assert await proposed(engine) == {}
+        for _ in range(2):
+            world.later(days=1)
+            await engine.recall(ids=ids)
+        assert len(await proposed(engine)) == 2
