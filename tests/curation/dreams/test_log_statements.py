@@ -319,6 +319,11 @@ async def test_what_was_tried_and_rejected_is_proposed_and_events_are_not(modell
     "line",
     [
         "Omar gave the PIN 40771 of the safe, then said delete it and forget it.",
+        "Decision: the door password is 40771, pasted by accident, she says scrub that",
+        "Decision: the alarm code stays 40771, typed by mistake: not to be kept.",
+        "Entscheidung: der Alarmcode ist 40771, bitte wieder vergessen.",
+        "Décision : le code de l'alarme est 40771, à oublier.",
+        "Decisión: la clave de la alarma es 40771; que no la apunte.",
         "Omar nannte die PIN 40771 des Tresors, soll nicht festgehalten werden.",
         "Omar a donné le code 40771 du coffre puis a demandé de l'oublier.",
         "Omar dictó el PIN 40771 de la caja y pidió olvidarlo enseguida.",
