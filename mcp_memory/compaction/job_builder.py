@@ -152,8 +152,9 @@ class JobBuilder:
         if all(map(self.moves.is_inside, moving.leaves)):
             return JobEntry(about, steps)
         topics, leaves = topic.sources
-        sources = self._pages.read_sources(topics, leaves) + self._pages.read_sources(moving.topics, moving.leaves)
-        page = self._pages.rewrite(topic, [*topic.children, *children], sources)
+        sources = self._pages.read_sources([*topics, *moving.topics], [*leaves, *moving.leaves])
+        together = sorted([*topic.children, *children], key=lambda child: child.depth == 0)
+        page = self._pages.rewrite(topic, together, sources)
         return JobEntry(about, [*steps, page.step], problem=page.problem)
 
     def build_refresh(self, topic: Topic) -> JobEntry | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mcp_memory.comparison.values import EVENT, LIMITS, PAST
+from mcp_memory.comparison.values import EVENT, LIMITS, PAST, words_of_change
 from mcp_memory.models import NoteRecord
 from mcp_memory.recall.moments.lasting_statements import is_rule
 from mcp_memory.summarizers.base import StatementRank, SummarySource
@@ -18,7 +18,7 @@ the longest sentence that is quoted."""
 MOST_SENTENCES = 8
 MOST_LEAD_WORDS = 12
 """The most words of a note's title that is placed before its sentences."""
-NAMED = 0.5
+NAMED = 0.6
 """The share of a title's words from which sentences need no title before them."""
 FEWEST_WORDS = 2
 """The fewest content words of a sentence that is quoted alone."""
@@ -26,16 +26,16 @@ _RULING = frozenset({"decision", "preference", "workflow", "lesson"})
 """The kinds of notes that say what is to be done."""
 
 
-def source_of(note: NoteRecord, text: str, newer: int | None, day: str, *, is_overtaken: bool) -> SummarySource:
+def source_of(note: NoteRecord, text: str, day: str, *, is_overtaken: bool) -> SummarySource:
     said, title = _statement_in(note.kind, text), note.title.rstrip(".")
     is_plain = is_harmless(title) and [one.text for one in sentences(title)] == [title]
     is_lead = is_plain and len(title.split()) <= MOST_LEAD_WORDS and not title.endswith("…")
     if said and is_lead and coverage(content_words(title), content_words(said)) < NAMED:
         said = f"{title}{'' if is_question(title) else ':'} {said}"
-    rank = StatementRank.RULE if note.kind in _RULING else StatementRank.OTHER
-    if rank is StatementRank.OTHER and (note.kind == "fact" or _rules(said)):
-        rank = StatementRank.FACT
-    return SummarySource(note.title, text, note.kind, note.tags, is_overtaken, said, rank, newer, day)
+    is_fact = note.kind == "fact" or _rules(said) or words_of_change(said)
+    other = StatementRank.FACT if is_fact else StatementRank.OTHER
+    rank = StatementRank.RULE if note.kind in _RULING else other
+    return SummarySource(note.title, text, note.kind, note.tags, is_overtaken, said, rank, day=day)
 
 
 def _statement_in(kind: str, text: str) -> str:
@@ -51,8 +51,11 @@ def _statement_in(kind: str, text: str) -> str:
         whole = statement_of(text)
         is_plain = now == found and bool(found) and whole.startswith(found[0]) and len(whole) <= SHORT_CHARS
         return whole if is_plain else _joined(now)
-    telling = [one for one in now if not one.endswith(":") and not is_secondary(one)]
-    telling = [one for one in telling if len(content_words(one)) >= FEWEST_WORDS] or now
+    telling = [
+        one
+        for one in now
+        if not one.endswith(":") and not is_secondary(one) and len(content_words(one)) >= FEWEST_WORDS
+    ] or now
     if kind == "lesson":
         ruling = list(filter(is_rule, telling))
         chosen = (ruling or telling)[-1:]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import NamedTuple
 
 from ulid import ULID
@@ -16,7 +17,6 @@ from mcp_memory.models import Clock, Filters, NoteId, NotePath, NoteRecord
 from mcp_memory.runs.journal import WriteStep
 from mcp_memory.runtime.health import give_way
 from mcp_memory.summarizers.base import StatementRank, Summarizer, Summary, SummaryRequest, SummarySource
-from mcp_memory.summarizers.extractive import EARLIER
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import short_title, title_of
 from mcp_memory.text.language.facts import Fact, facts
@@ -28,6 +28,7 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.topics.owned_notes import OF_MOST
 from mcp_memory.topics.page import (
     PAGE,
+    QUESTIONS,
     TOPICS,
     PageChild,
     TopicPageText,
@@ -53,6 +54,8 @@ LEAST_TOKENS, MOST_TOKENS = 40, 1500
 MOST = 10_000
 """The most sibling pages whose titles are compared."""
 GIST_SENTENCES = 3
+MOST_QUOTED = 500
+"""The most characters of a page's statements on the page above it."""
 
 
 class WrittenPage(NamedTuple):
@@ -79,9 +82,7 @@ class PageWriter:
         for topic in topics:
             if topic.page:
                 text = summary_sentences(body := self.vault.read(topic.page_path).body)
-                lines = summary_text(body).partition("\n\n")[0].splitlines()
-                gist = " ".join(line.removeprefix("- ") for line in lines if not line.startswith(EARLIER))
-                said = f"{topic.title}: {gist}"
+                said = f"{topic.title}: {_gist(body)}"
                 sources.append(SummarySource(topic.title, text, "", topic.page.tags, False, said, StatementRank.RULE))
         notes = [(record, self.vault.read(record.path)) for record in leaves]
         for record, file in notes:
@@ -94,8 +95,10 @@ class PageWriter:
         for at, (note, file) in enumerate(notes):
             give_way()
             later = updates.find(at)
-            newer = None if later is None else first + later
-            sources.append(source_of(note, file.body, newer, days[at], is_overtaken=note.id in overtaken))
+            source = source_of(note, file.body, days[at], is_overtaken=note.id in overtaken)
+            if later is not None:
+                source = replace(source, newer=first + later, is_changed=updates.is_clear(at, later))
+            sources.append(source)
         return sources
 
     def project_title(self, folder: NotePath, project: str) -> str:
@@ -106,10 +109,9 @@ class PageWriter:
         """Return what a topic's title needn't repeat: its project, the subject of most of the project's notes, and the
         title of the topic that contains its folder."""
         parent = NotePath(f"{folder.rpartition('/')[0]}/{PAGE}")
-        pages = self.index.pages(parent)
         notes = self.index.notes(Filters(project=project), MOST) if project else []
         subjects = [subject_of(note.tags, project) for note in notes if note.project == project]
-        titles = [page.title for page in pages if page.title != project]
+        titles = [page.title for page in self.index.pages(parent) if page.title != project]
         return " ".join([project, shared_subject(subjects, OF_MOST), *titles]).strip()
 
     def summarize(
@@ -151,9 +153,12 @@ class PageWriter:
         sources = self.read_sources(*topic.sources) if sources is None else sources
         before = self.vault.read(topic.page_path) if topic.page else None
         above = self.names_above(topic.folder, topic.project)
-        outgrown = False  # whether a title chosen from the first notes no longer describes most notes
-        if before and not topic.state.titled and frontmatter.parse(before.text).meta.get("source") == EXTRACTIVE:
-            outgrown = is_outgrown(before.record.title, [subject_of(source.tags, above) for source in sources])
+        outgrown = (  # whether a title chosen from the first notes no longer describes most notes
+            before
+            and not topic.state.titled
+            and frontmatter.parse(before.text).meta.get("source") == EXTRACTIVE
+            and is_outgrown(before.record.title, [subject_of(source.tags, above) for source in sources])
+        )
         project_title = self.project_title(topic.folder, topic.project)
         title = project_title
         # A title stays while its notes contain its words. Words of a removed note must go.
@@ -216,6 +221,14 @@ class PageWriter:
                 made = [*made, {**parts_of(before.text), TITLE: [], RELATED_PART: []}]
             written = merged(with_related_section(before.text, ""), written, made)
         return WriteStep(path, with_related_section(written, related), before.text, parts)
+
+
+def _gist(body: str) -> str:
+    """Return the first statements of a page without earlier ones: its gist, and more if there is room."""
+    lines = summary_text(body).partition(QUESTIONS)[0].splitlines()
+    said = [line.removeprefix("- ") for line in lines if line and not line.startswith(("#", "  "))]
+    ends = enumerate(accumulate(map(len, said)))
+    return " ".join(said[at] for at, end in ends if at < GIST_SENTENCES or end <= MOST_QUOTED)
 
 
 def _length(source: SummarySource) -> int:

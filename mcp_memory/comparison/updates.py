@@ -25,8 +25,11 @@ FEWEST_NOTES = 12
 """The notes of a page about one subject, if it has fewer: in two notes, no word is rare."""
 _OF_ONE_EVENT = frozenset({"lesson", "fix", "idea", "log", "commitment"})
 """Kinds of notes that neither change a rule nor are changed."""
-_RULING = frozenset({"decision", "preference"})
+_RULING = frozenset({"decision", "preference", "note"})
 """Kinds of notes that change notes of any other kind."""
+CLEAR, CLEAR_WITHOUT_SIGN = 0.2, 0.3
+"""The likeness from which a later note clearly changes an earlier one: with a sign of change, and with a value of the
+same type. Of 10 such pairs 9 are right, and of the others every second."""
 _VALUES = MEASURED | {"date"}
 _CLEAR = MEASURED - {"number", "ordinal"}
 """The types of values of which a subject mostly has only one."""
@@ -66,6 +69,13 @@ class Updates:
             if alike > best and (self._days[later] > self._days[at] or is_change):
                 best, found = alike, later
         return found
+
+    def is_clear(self, at: int, later: int) -> bool:
+        """Return whether the note at an index is clearly changed by the later one that `find` returned."""
+        old, new = self._notes[at], self._notes[later]
+        is_signed = new.is_change or common_keys(new.rejected, old.keys)
+        least = CLEAR if is_signed else CLEAR_WITHOUT_SIGN if old.values & new.values else inf
+        return self._likeness(old, new) >= least
 
     def _likeness(self, old: _Note, new: _Note) -> float:
         """Return the share of the shorter note's rare words in the other; 0 if the newer can't change the older."""

@@ -101,6 +101,8 @@ class SummarySource:
     rank: StatementRank = StatementRank.OTHER
     newer: int | None = None
     """The index of a later source that may change what this one says. A page quotes this source below the later one."""
+    is_changed: bool = False
+    """Whether the later source clearly changes it."""
     day: str = ""
 
 

@@ -1,7 +1,8 @@
 """Summarizes with the sources' own sentences. No model, no network, deterministic.
 
 A page states rules, then facts, each the newest first: whole sentences, which `SummarySource.statement` chooses. Below
-a statement follow the earlier ones that it may change, with their days: words don't say reliably what still holds.
+a statement follow the earlier ones that it changes, and with their days those that it may change: words don't say
+reliably what still holds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, title_of
 from mcp_memory.text.language.sentences import bare_sentence, is_question, sentences
 from mcp_memory.text.language.terms import content_words, coverage
-from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
+from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 NAME = "extractive"
 
@@ -26,7 +27,7 @@ LEAST_LINES, MOST_LINES = 2, 16
 """The fewest statements on a page, whatever the budget, and the most, which are read at a glance. The page links to the
 other notes."""
 EARLIER = "  - earlier ("
-"""The start of a line with a statement that the line above may change; its day follows."""
+"""The start of a line with a statement that the line above changes; its day follows."""
 MOST_QUESTIONS = 5
 SETTLED, LEAST_SETTLED = 1 / 3, 2
 """The share and number of a question's telling words in a later source that settles the question."""
@@ -43,24 +44,21 @@ class ExtractiveSummarizer:
 
     def summarize(self, request: SummaryRequest) -> Summary:
         """Summarize without ever raising: rules, facts, and others within the budget. The first statements are the
-        gist. A plain list has a sentence or the title of each source."""
+        gist."""
         title = title_of(request.sources, request.common, request.hint)
-        said = [_said(source, title, is_page=bool(request.gist_sentences)) for source in request.sources]
+        said = [_said(source, title) for source in request.sources]
         newest = _newest(request.sources, said)
         chosen = _choose(request, said, newest)
-        if not chosen and not request.gist_sentences:
-            cut = [text for one in said[-1:] if (text := truncate(one, request.budget_tokens - 1))]
-            return Summary(title, "\n".join(f"- {text}" for text in cut), NAME)
         changing = {newest[at] for at in chosen if newest[at] != at}
         gist = [at for at in chosen if newest[at] not in changing][: request.gist_sentences]
         lines = list[str]()
         for at in chosen:
             if at not in gist:
-                is_newest = newest[at] == at
-                lines.append(f"- {said[at]}" if is_newest else f"{EARLIER}{request.sources[at].day}): {said[at]}")
+                source = request.sources[at]
+                begin = f"{EARLIER}{source.day}): " if source.is_changed else f"  - {source.day}: "
+                lines.append(f"{'- ' if newest[at] == at else begin}{said[at]}")
         questions = [bare_sentence(question, title) for question in _open_questions(request)]
-        shown = "\n".join(said[at] for at in gist)
-        return Summary(title, "\n".join(lines), NAME, shown, questions[:MOST_QUESTIONS])
+        return Summary(title, "\n".join(lines), NAME, "\n".join(said[at] for at in gist), questions[:MOST_QUESTIONS])
 
     def ask(self, prompt: Prompt) -> LlmReply:  # noqa: ARG002 -- the port's signature
         """Raises SummarizerUnavailable."""
@@ -83,9 +81,8 @@ def _choose(request: SummaryRequest, said: Sequence[str], newest: Sequence[int])
     for source, at in zip(request.sources, newest, strict=True):
         ranks[at] = min(source.rank, ranks.get(at, source.rank))
     chosen, left = list[int](), request.budget_tokens * CHARS_PER_TOKEN
-    least = LEAST_LINES if request.gist_sentences else 0
     for at in sorted(range(len(said)), key=lambda at: (ranks[newest[at]], -newest[at], -at)):
-        is_due = ranks[newest[at]] is not StatementRank.OTHER or len(chosen) < least
+        is_due = ranks[newest[at]] is not StatementRank.OTHER or len(chosen) < LEAST_LINES
         is_repeated = any(content_words(said[at]) <= content_words(said[one]) for one in chosen)
         fits = len(chosen) < MOST_LINES and (is_due or len(said[at]) + 3 <= left)
         if said[at] and not is_repeated and fits and newest[at] in {at, *chosen}:
@@ -104,12 +101,11 @@ def _newest(sources: Sequence[SummarySource], said: Sequence[str]) -> list[int]:
     return newest
 
 
-def _said(source: SummarySource, title: str, *, is_page: bool) -> str:
-    """Return what a summary says of the source; empty for a source that a newer one replaces, if none is known."""
-    if is_page:
-        is_alone = source.is_overtaken and source.newer is None
-        return bare_sentence(source.statement, title) if source.statement and not is_alone else ""
-    return next((sentence.text for sentence in sentences(source.text[:READ_CHARS])), source.title)
+def _said(source: SummarySource, title: str) -> str:
+    """Return what a page says of the source; empty for a source that a newer one replaces, if none is known."""
+    if not source.statement or (source.is_overtaken and source.newer is None):
+        return ""
+    return bare_sentence(source.statement, title)
 
 
 class _Sentence(NamedTuple):
@@ -123,8 +119,8 @@ def _open_questions(request: SummaryRequest) -> Iterator[str]:
     found = list[_Sentence]()
     for at, source in enumerate(request.sources):
         give_way()
-        texts = (sentence.text for sentence in sentences(source.text[:READ_CHARS])[:MOST_SENTENCES])
-        found += [_Sentence(at, text, content_words(text)) for text in texts]
+        read = sentences(source.text[:READ_CHARS])[:MOST_SENTENCES]
+        found += [_Sentence(at, one.text, content_words(one.text)) for one in read]
     for one in found:
         if is_question(one.text) and not _is_settled(one, found):
             yield one.text

@@ -52,10 +52,7 @@ MOST_LISTED = 20
 LABEL_WORDS = 6
 """The most words of a note's title in a link, if the page's text already contains the note."""
 
-_KINDS = {
-    "": "", "decision": "Decisions", "preference": "Preferences", "fact": "Facts", "workflow": "Workflows",
-    "fix": "Fixes", "lesson": "Lessons", "reference": "References", "idea": "Ideas", "note": "Notes",
-}  # fmt: skip
+_KINDS = ("", "decision", "preference", "fact", "workflow", "fix", "lesson", "reference", "idea", "note")
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,7 @@ class PageChild:
 
 @dataclass(frozen=True)
 class TopicPageText:
-    """The contents of a page. `related` are titles and paths of other pages. `provisional`: a language model should
-    rewrite `text`."""
+    """The contents of a page. `provisional`: a language model should rewrite `text`."""
 
     id: NoteId
     path: NotePath
@@ -97,7 +93,6 @@ class TopicPageText:
     updated: datetime
     gist: str = ""
     questions: Sequence[str] = ()
-    related: Sequence[tuple[str, NotePath]] = ()
     provisional: bool = False
 
 
@@ -108,8 +103,6 @@ def render(page: TopicPageText) -> bytes:
     if page.questions:
         parts.append(f"{QUESTIONS}\n\n{_list(page.questions)}")
     parts = [*filter(None, parts), CHILDREN, *_children(page)]
-    if page.related:
-        parts.append(render_related(page.path, page.related))
     body = "\n\n".join(parts)
     children = page.children
     meta = {
@@ -212,7 +205,7 @@ def _children(page: TopicPageText) -> Iterable[str]:
     for kind, children in shown.items():
         lines = _list(_child(page.path, replace(child, label=_label(child, page.title, told)))
                       for child in children)  # fmt: skip
-        yield f"### {_KINDS.get(kind) or f'{kind.capitalize()}s'}\n\n{lines}" if kind and len(shown) > 1 else lines
+        yield f"### {kind.capitalize()}{'e' * (kind == 'fix')}s\n\n{lines}" if kind and len(shown) > 1 else lines
 
 
 def _label(child: PageChild, title: str, told: str) -> str:

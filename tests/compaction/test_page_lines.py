@@ -47,13 +47,41 @@ DEPLOYS = [
 async def test_a_page_says_each_rule_and_below_it_the_earlier_rule_that_it_may_change(toy_world: World) -> None:
     page = await page_of(toy_world, DEPLOYS)
     assert lines_of(page) == [
-        "Run `just smoke` before every deploy.",
+        "Deploy without smoke test: Run `just smoke` before every deploy.",
         "How to deploy: Tag the release, push the tag, then run `just ship`.",
-        "We deploy on Wednesdays only, from now on.",
-        "  - earlier (2026-11-23): We deploy only on Tuesdays and Thursdays, because Ada is there.",
+        "Deploy days: We deploy on Wednesdays only, from now on.",
+        "  - earlier (2026-11-23): Deploy days: We deploy only on Tuesdays and Thursdays, because Ada is there.",
     ]
     listed = [line for line in page.partition(CHILDREN)[2].splitlines() if line.startswith("- ")]
     assert len(listed) == len(DEPLOYS) and [line.endswith(", replaced)") for line in listed].count(True) == 1
+
+
+async def test_what_may_be_changed_has_its_day_below_the_offhand_note_that_may_change_it(toy_world: World) -> None:
+    notes = [
+        ("decision", "Greasing the main bearing", "Every six months, 400 g of Klüber."),
+        ("decision", "Blade bearings", "The cartridge is filled on the visit."),
+        ("decision", "Storm", "Lightning within 30 km: everybody down."),
+        (
+            "note",
+            "Visit of the maker",
+            "Anders came. The main bearing needs four months between greasing, fine.",
+        ),
+    ]
+    lines = lines_of(await page_of(toy_world, notes))
+    at = next(at for at, line in enumerate(lines) if line.startswith("Visit of the maker: Anders came."))
+    assert lines[at + 1] == "  - 2026-11-22: Greasing the main bearing: Every six months, 400 g of Klüber."
+
+
+async def test_a_note_that_joins_a_topic_is_compared_with_its_notes(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        for part in (DEPLOYS[:3], DEPLOYS[3:]):
+            for kind, title, text in part:
+                toy_world.later(days=1)
+                await engine.append(text, title=title, kind=kind, project="harbor")
+            await embedded(engine)
+            await engine.compact()
+    (path,) = toy_world.root.glob(f"topics/*/{PAGE}")
+    assert "now on.\n  - earlier (2026-11-23): Deploy days: We deploy only on Tuesdays" in path.read_text()
 
 
 async def test_notes_of_one_day_have_no_order(toy_world: World) -> None:
@@ -94,11 +122,11 @@ async def test_of_a_long_note_the_page_says_its_rules(toy_world: World) -> None:
         for place in ("Oslo", "Bergen", "Turku")
     ]
     assert lines_of(await page_of(toy_world, notes)) == [
-        f"Boats at {place} never leave before noon." for place in ("Turku", "Bergen", "Oslo")
+        f"Rule of {place}: Boats at {place} never leave before noon." for place in ("Turku", "Bergen", "Oslo")
     ]
 
 
-async def test_a_page_above_topics_says_the_newest_rules_of_each(toy_world: World) -> None:
+async def test_a_page_above_topics_says_the_rules_of_each_newest_first(toy_world: World) -> None:
     rules = {"payments": "The card of a {} is never charged twice.", "deploy": "A rollback of the {} needs two people."}
     things = ("ferry", "tram", "crane", "gate", "pier", "lock")
     async with toy_world.engine(topics=replace(ALL_AT_ONCE, by_subject=True, leaf_cosine=0.0)) as engine:
@@ -110,8 +138,8 @@ async def test_a_page_above_topics_says_the_newest_rules_of_each(toy_world: Worl
         await engine.compact()
     page = frontmatter.parse((toy_world.root / "topics/01-harbor" / PAGE).read_text()).body
     assert lines_of(page) == [
-        f"{subject.capitalize()}: {' '.join(map(rules[subject].format, things[:2:-1]))}"
-        for subject in ("deploy", "payments")
+        f"{subject.capitalize()}: {' '.join(map(rules[subject].format, newest))}"
+        for subject, newest in (("deploy", things[:2:-1]), ("payments", things[::-1]))
     ]
 
 

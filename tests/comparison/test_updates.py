@@ -47,6 +47,14 @@ def test_a_note_that_changes_a_rule_is_found(older: tuple[str, str], newer: tupl
     assert Updates([old, NoteText(new.text, new.title, "lesson")], DAYS).find(0) is None, (
         "a lesson tells what happened once"
     )
+    assert Updates([old, NoteText(new.text, new.title, "note")], DAYS).find(0) == 1
+
+
+def test_a_change_is_clear_if_the_later_note_says_so_or_has_a_new_value_and_most_of_the_words() -> None:
+    rule = NoteText("Staff climb the tower up to 15 m/s of wind.", "Wind limit of the tower", DECISION)
+    texts = ("The wind limit of the tower is 12 m/s now.", "Staff climb the tower with a harness, a helmet and a rope.")
+    clear, open_ = (Updates([rule, NoteText(text, rule.title, DECISION)], DAYS) for text in texts)
+    assert clear.find(0) == open_.find(0) == 1 and clear.is_clear(0, 1) and not open_.is_clear(0, 1)
 
 
 @pytest.mark.parametrize(

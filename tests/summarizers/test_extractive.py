@@ -64,23 +64,6 @@ def test_the_words_of_a_title_come_from_the_sources(sources, common):
     assert folded(title) <= known | {word.strip("_") for word in known}  # without the marks of emphasis
 
 
-@given(st.lists(sentence, min_size=1, max_size=3).map("".join), st.integers(6, 30))
-@settings(deadline=None)
-def test_a_source_that_says_something_is_never_told_by_nothing(text, budget_tokens):
-    assert SUMMARIZER.summarize(SummaryRequest([SummarySource("A title of the note", text)], budget_tokens)).text
-
-
-def test_a_source_without_a_sentence_is_told_by_its_title():
-    sources = [
-        SummarySource("Spoken", "It rains in Kyoto today."),
-        SummarySource("How to start the server", "```\nmake run\n```"),
-    ]
-    assert (
-        SUMMARIZER.summarize(SummaryRequest(sources, 100)).text
-        == "- How to start the server\n- It rains in Kyoto today."
-    )
-
-
 def test_a_title_names_what_the_sources_share_and_not_what_all_memory_says():
     sources = [SummarySource(f"Note {n}", f"The Kyoto trip needs train tickets and tea, part {n}.") for n in range(4)]
     common = {"note": 0.9, "needs": 0.9, "part": 0.9}
@@ -118,7 +101,7 @@ def test_a_page_states_rules_then_facts_each_the_newest_first_and_others_as_room
     assert few.gist == "The pool broke on Monday.", "an empty page helps nobody"
 
 
-def test_a_page_quotes_an_earlier_statement_with_its_day_below_the_later_ones_that_may_change_it():
+def test_below_a_statement_follow_those_that_it_changes_and_with_their_days_those_that_it_may_change():
     said = [
         "The pool gets 9 slots.",
         "Ada restarts it.",
@@ -131,12 +114,13 @@ def test_a_page_quotes_an_earlier_statement_with_its_day_below_the_later_ones_th
         for day, (text, later) in enumerate(zip(said, newer, strict=True), 1)
     ]
     sources[0] = replace(sources[0], rank=StatementRank.RULE)
+    sources[2] = replace(sources[2], is_changed=True)
     summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=3))
     assert summary.gist == "Ada restarts it."
     assert summary.text.split("\n") == [
         "- The pool gets 40 slots.",
         "  - earlier (2026-05-03): The pool gets 20 slots.",
-        "  - earlier (2026-05-01): The pool gets 9 slots.",
+        "  - 2026-05-01: The pool gets 9 slots.",
     ]
 
 

@@ -22,7 +22,9 @@ from mcp_memory.topics.page import (
     TopicPageText,
     covers,
     render,
+    render_related,
     summary_text,
+    with_related_section,
 )
 
 NOW = datetime(2026, 11, 22, 5, 30, tzinfo=timezone(timedelta(hours=2)))
@@ -81,8 +83,9 @@ def test_a_page_lists_what_is_below_and_beside_it() -> None:
     early, late = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC)
     below = child("Kyoto", f"{FOLDER}/02-kyoto/{PAGE}", notes=5, earliest=early, latest=late, depth=1)
     note = child("Tickets", earliest=late, latest=late)
-    made = page([below, note, child("No date")], related=[("Trains", NotePath(f"Agent/topics/02-trains/{PAGE}"))])
-    assert frontmatter.parse(render(made).decode()).body.strip() == "\n".join(
+    made = page([below, note, child("No date")])
+    beside = render_related(made.path, [("Trains", NotePath(f"Agent/topics/02-trains/{PAGE}"))])
+    assert frontmatter.parse(with_related_section(render(made).decode(), beside)).body.strip() == "\n".join(
         [
             "What it is about.", "", "## Children", "",
             "- [Kyoto](./02-kyoto/_summary.md) (5 notes, 2026-01-02 to 2026-03-04)",
@@ -97,8 +100,8 @@ def test_a_page_lists_what_is_below_and_beside_it() -> None:
 def test_whatever_a_title_holds_the_links_lead_to_the_files(title: str) -> None:
     places = [*(f"{FOLDER}/{name}" for name in NAMES), "Agent/other folder/x y.md", "top.md", f"{FOLDER}/02-a b/{PAGE}"]
     children = [child(title, place, depth=at % 2, latest=NOW) for at, place in enumerate(places)]
-    made = page(children, related=[(title, NotePath(f"Agent/topics/02 é/{PAGE}"))])
-    assert links_of(made) == [*places, f"Agent/topics/02 é/{PAGE}"]
+    made = page(children)
+    assert links_of(made) == places
     assert summary_text(frontmatter.parse(render(made).decode()).body) == made.text
 
 
@@ -120,8 +123,8 @@ def test_any_title_and_name_make_one_link(title: str, name: str) -> None:
 )
 def test_the_gist_is_the_text(text: str) -> None:
     for children in ([child()], []):
-        made = page(children, text, related=[("Beside", NotePath("a.md"))])
-        body = frontmatter.parse(render(made).decode()).body
+        made = render(page(children, text)).decode()
+        body = frontmatter.parse(with_related_section(made, f"{RELATED}\n\n- [Beside](a.md)")).body
         assert summary_text(body) == text
         assert summary_text(body.replace("\n", "\r\n")) == text.replace("\n", "\r\n")
     assert summary_text("A person's own words.") == "A person's own words."
