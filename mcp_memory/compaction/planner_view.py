@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from mcp_memory.index.base import Index
 from mcp_memory.models import PAGES, Clock, Filters, NotePath, NoteRecord, NoteState, PrivateMarks
 from mcp_memory.text.language.subjects import EMPTY_WORDS, lead_of, subjects_of
-from mcp_memory.text.language.terms import content_words, words
-from mcp_memory.text.language.word_lists import function_words
+from mcp_memory.text.language.terms import content_words, fold, words
+from mcp_memory.text.language.word_lists import STOP_WORDS, function_words
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.owned_notes import PlanNote
 from mcp_memory.topics.page import FRESH, TOPICS
@@ -110,7 +110,7 @@ class PlannerView:
         """Return the jobs, and the notes at the places that the jobs name."""
         places = place_notes(tree, self._without_tail(fresh), self.root)
         notes = [self._plan_note(place, note) for place, note in places.items()]
-        return plan(notes, self._vectors([note.path for note in places.values()]), self._config), places
+        return plan(notes, self._vectors(places.values()), self._config), places
 
     def find_pending(
         self,
@@ -156,19 +156,19 @@ class PlannerView:
         return fresh[: max(0, len(fresh) - self._config.fresh_tail_count)]
 
     def _with_vectors(self, notes: Sequence[NoteRecord]) -> list[NoteRecord]:
-        vectors = self._vectors([note.path for note in notes])
+        vectors = self._vectors(notes)
         return [note for note, vector in zip(notes, vectors, strict=True) if vector.any()]
 
-    def _vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
-        return self._index.mean_vectors(paths) if paths else np.zeros((0, 1), dtype=np.float32)
+    def _vectors(self, notes: Collection[NoteRecord]) -> NDArray[np.float32]:
+        return self._index.mean_vectors([note.path for note in notes]) if notes else np.zeros((0, 1), dtype=np.float32)
 
 
 def _words(text: str, project: str) -> frozenset[str]:
     """Return the words of a title or text, without values, its project's name and the function words of its
     language."""
     found = words(text)
-    plain = {word for word in found if not word.isdigit()} - function_words(found)
-    return content_words(" ".join(plain)) - content_words(project) - EMPTY_WORDS
+    plain = {word for word in found if not word.isdigit()} - function_words(found) - STOP_WORDS
+    return frozenset(map(fold, plain)) - content_words(project) - EMPTY_WORDS
 
 
 def _note_mark(note: NoteRecord) -> VersionMark:

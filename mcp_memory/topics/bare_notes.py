@@ -1,17 +1,16 @@
 """Compares notes without a subject, and the topics that they may join, by their vectors and words. Pure."""
 
-import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Sequence
+from itertools import chain, count
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mcp_memory.topics.cluster import BLOCK, Matrix, clusters, total
+from mcp_memory.topics.cluster import BLOCK, Matrix, linked, mean
 from mcp_memory.topics.config import TopicsConfig
-
-Words = tuple[frozenset[str], frozenset[str]]
-"""The words of a note's title, and of its text."""
+from mcp_memory.topics.owned_notes import PlanNote
 
 OF_WORDS, IN_TITLE = 2.0, 2.0
 """The weights of words and of parts of words, relative to 1 for the vector, and of a word in the title."""
@@ -36,36 +35,43 @@ class BareNotes(NamedTuple):
     """Notes without a subject, and hosts: groups of notes that they may join."""
 
     rows: Sequence[int]
-    near: Matrix
-    hosts: Matrix
+    cosines: Matrix
+    """Between the notes."""
+    fits: Matrix
+    """The cosines of the notes with the hosts."""
 
     @classmethod
-    def of(cls, words: Sequence[Words], vectors: Matrix, rows: Sequence[int], hosts: Sequence[Sequence[int]]) -> Self:
-        """Compare the newest of these rows of `words` and `vectors` with each other and with the hosts' rows."""
+    def of(
+        cls, notes: Sequence[PlanNote], vectors: Matrix, rows: Sequence[int], hosts: Sequence[Sequence[int]]
+    ) -> Self:
+        """Compare the newest of these rows of `notes` and `vectors` with each other and with the hosts' rows."""
         newest = rows[-MOST_BARE:]
-        groups = [*([row] for row in newest), *hosts]
         if not newest:
             return cls(newest, vectors[:0], vectors[:0])
-        middles = np.stack([total(vectors, some) / np.float32(len(some)) for some in groups])
-        near = with_words(middles, [[words[row] for row in some] for some in groups], len(newest))
-        for at, row in enumerate(newest):
-            near[at] *= UNTITLED if words[row][0] <= words[row][1] else 1
-        return cls(newest, near[: len(newest)], near[len(newest) :])
+        groups = [*([row] for row in newest), *hosts]
+        middles = np.stack([mean(vectors, some) for some in groups])
+        cosines = middles[: len(newest)] @ middles.T
+        compared = [notes[row] for row in chain.from_iterable(groups)]
+        cosines += word_cosines(compared, list(map(len, groups)), len(newest))
+        untitled = [at for at, row in enumerate(newest) if notes[row].words <= notes[row].said]
+        cosines[untitled] *= UNTITLED
+        cosines[:, untitled] *= UNTITLED
+        return cls(newest, cosines[:, : len(newest)], cosines[:, len(newest) :])
 
     def joins(self, room: Sequence[int]) -> dict[int, list[int]]:
         """Map hosts to the notes that are clearly nearer to them than to any other host, while there is room."""
-        if not len(self.hosts):
+        if not self.fits.size:
             return {}
-        ranked = np.sort(np.pad(self.near @ self.hosts.T, ((0, 0), (1, 0))))
+        ranked = np.sort(np.pad(self.fits, ((0, 0), (1, 0))))
         clear = [at for at, fits in enumerate(ranked) if fits[-1] - fits[-2] >= LEAD * fits[-1]]
-        found = best_hosts(self.near, clear, self.hosts, room, JOIN)
+        found = best_hosts(self.fits, clear, np.eye(len(room), dtype=np.float32), room, JOIN)
         return {host: [self.rows[at] for at in some] for host, some in found.items()}
 
     def groups(self, taken: Collection[int], config: TopicsConfig) -> list[list[int]]:
         """Return the notes of new topics, without those that are taken."""
         rest = [at for at, row in enumerate(self.rows) if row not in taken]
-        groups = clusters(self.near, rest, least_cosine=SAME_SUBJECT, most=config.max_leaves)
-        return [[self.rows[at] for at in group] for group in sorted(groups) if len(group) >= config.min_leaves]
+        groups = map(sorted, linked(self.cosines[np.ix_(rest, rest)], SAME_SUBJECT, config.max_leaves))
+        return [[self.rows[rest[at]] for at in group] for group in sorted(groups) if len(group) >= config.min_leaves]
 
 
 def best_hosts(
@@ -73,45 +79,47 @@ def best_hosts(
 ) -> dict[int, list[int]]:
     """Map hosts to the rows that fit: each row goes to the host with the highest product, best rows first, while there
     is room."""
-    best = np.zeros(len(rows), dtype=np.int64)
-    fits = np.zeros(len(rows), dtype=np.float32)
+    best, fits = list[int](), list[float]()
     step = max(1, BLOCK * BLOCK // len(hosts))
     for at in range(0, len(rows), step):
         products = vectors[rows[at : at + step]] @ hosts.T
-        best[at : at + step] = products.argmax(axis=1)
-        fits[at : at + step] = products.max(axis=1)
-    joined: dict[int, list[int]] = defaultdict(list)
-    order: list[int] = np.argsort(-fits, kind="stable").tolist()
-    for at in order:
-        host = int(best[at])
+        best += products.argmax(axis=1).tolist()
+        fits += products.max(axis=1).tolist()
+    joined = defaultdict[int, list[int]](list)
+    for at in sorted(range(len(rows)), key=fits.__getitem__, reverse=True):
+        host = best[at]
         if fits[at] >= least and len(joined[host]) < room[host]:
             joined[host].append(rows[at])
     return {host: sorted(some) for host, some in joined.items()}
 
 
-def with_words(vectors: Matrix, groups: Sequence[Sequence[Words]], wanted: int) -> Matrix:
-    """Append to the mean vector of each group the means of its notes' vectors of words and of parts of words, in which
-    rare words and words of titles weigh most. Only words of the first groups, as many as `wanted`, are compared."""
-    parts = [[(_parts(title), _parts(text)) for title, text in notes] for notes in groups]
-    scale = math.sqrt(OF_WORDS)
-    return np.hstack([vectors, scale * _mean_words(groups, wanted), scale * _mean_words(parts, wanted)])
+def word_cosines(notes: Sequence[PlanNote], sizes: Sequence[int], wanted: int) -> Matrix:
+    """Return weighted cosines between the first notes, as many as `wanted`, and all groups of notes with these sizes.
+    These are products of the means of vectors of words and of parts of words. Rare words and words of titles weigh
+    most."""
+    vocabulary = sorted(set[str]().union(*(note.words | note.said for note in notes)))
+    numbers = defaultdict[str, int](count().__next__)
+    terms_of = {word: list(map(numbers.__getitem__, _terms(word))) for word in vocabulary}
+    found: list[NDArray[np.int32]] = []
+    for note in notes:
+        title, text = (set[int]().union(*map(terms_of.__getitem__, words)) for words in (note.words, note.said))
+        found += np.fromiter(title, np.int32), np.fromiter(text - title, np.int32)
+    terms = np.concatenate(found)
+    rows = np.repeat(np.arange(len(found), dtype=np.int32), list(map(len, found)))
+    counts = np.bincount(terms)
+    weights = np.log((len(notes) + 1) / counts).astype(np.float32)[terms]
+    weights[rows % 2 == 0] *= IN_TITLE
+    rows //= 2
+    kinds = rows * 2 + np.array([" " in term for term in numbers])[terms]
+    weights /= np.sqrt(np.bincount(kinds, weights**2))[kinds]
+    known = np.bincount(terms[rows < wanted], minlength=len(counts)) * (counts > 1) > 0
+    kept = known[terms]
+    groups = np.repeat(np.arange(len(sizes)), sizes)[rows[kept]]
+    means = np.zeros((len(sizes), np.count_nonzero(known)), dtype=np.float32)
+    np.add.at(means, (groups, np.cumsum(known)[terms[kept]] - 1), weights[kept] / np.array(sizes)[groups])
+    return np.float32(OF_WORDS) * (means[:wanted] @ means.T)
 
 
-def _mean_words(groups: Sequence[Sequence[Words]], wanted: int) -> Matrix:
-    counts = Counter(word for notes in groups for title, text in notes for word in title | text)
-    known = {word for notes in groups[:wanted] for title, text in notes for word in title | text if counts[word] > 1}
-    columns = {word: at for at, word in enumerate(sorted(known))}
-    whole = sum(map(len, groups)) + 1
-    found = np.zeros((len(groups), len(columns)), dtype=np.float32)
-    for at, notes in enumerate(groups):
-        for title, text in notes:
-            weights = {word: IN_TITLE ** (word in title) * math.log(whole / counts[word]) for word in title | text}
-            length = max(math.hypot(*weights.values()), 1e-9) * len(notes)
-            for word in known & weights.keys():
-                found[at, columns[word]] += weights[word] / length
-    return found
-
-
-def _parts(words: frozenset[str]) -> frozenset[str]:
-    whole = [f"<{word}>" for word in words]
-    return frozenset(word[at : at + PART] for word in whole for at in range(len(word) - PART + 1))
+def _terms(word: str) -> list[str]:
+    marked = f"<{word}>"
+    return [f"{word} ", *(marked[at : at + PART] for at in range(len(word) + 3 - PART))]

@@ -25,15 +25,17 @@ def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most:
     groups: list[list[int]] = []
     for start in range(0, len(rows), BLOCK):
         block = np.array(rows[start : start + BLOCK], dtype=np.int64)
-        groups += [block[sorted(group)].tolist() for group in linked(vectors[block], least_cosine, most)]
+        here = vectors[block]
+        groups += [block[sorted(group)].tolist() for group in linked(here @ here.T, least_cosine, most)]
     return groups
 
 
-def total(vectors: Matrix, rows: Sequence[int]) -> Matrix:
-    """Return the sum of the rows, (dimension,), without copying them all."""
+def mean(vectors: Matrix, rows: Sequence[int]) -> Matrix:
+    """Return the mean of the rows, (dimension,), without copying them all."""
     found = np.zeros(vectors.shape[1], dtype=np.float32)
     for at in range(0, len(rows), BLOCK):
         found += vectors[rows[at : at + BLOCK]].sum(axis=0)
+    found /= len(rows)
     return found
 
 
@@ -42,17 +44,17 @@ def unit(vector: Matrix) -> Matrix:
     return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
-def linked(vectors: Matrix, least_cosine: float, most: int) -> Iterator[list[int]]:
-    """Yield groups of at most `most` vectors. Groups that are too large together are treated as infinitely distant, so
-    joining two groups never brings them closer to a third; the chain needs no more than that."""
-    cosines = vectors @ vectors.T
+def linked(cosines: Matrix, least_cosine: float, most: int) -> Iterator[list[int]]:
+    """Yield groups of at most `most` vectors with these cosines, which are overwritten. Groups that are too large
+    together are treated as infinitely distant, so joining two groups never brings them closer to a third; the chain
+    needs no more than that."""
     np.fill_diagonal(cosines, -np.inf)
-    sizes = np.ones(len(vectors), dtype=np.int64)
+    sizes = np.ones(len(cosines), dtype=np.int64)
     if most < 2:
         cosines[:] = -np.inf
-    groups = {at: [at] for at in range(len(vectors))}
+    groups = {at: [at] for at in range(len(cosines))}
     chain: list[int] = []
-    for start in range(len(vectors)):
+    for start in range(len(cosines)):
         while start in groups:
             if not chain:
                 chain.append(start)

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import lru_cache
 
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.config import TopicsConfig
@@ -17,6 +17,7 @@ SUBJECT = "#"
 """Begins the owner of a subject's notes, which no project's name does."""
 
 
+@lru_cache(maxsize=4096)
 def key_of(subject: str) -> str:
     """Return the subject's words in a fixed order, so that spellings of a subject are equal."""
     return " ".join(sorted(content_words(subject)))
@@ -56,17 +57,10 @@ class PlanNote:
         return self.day, age_key(self.place)
 
 
-class OwnedNote(NamedTuple):
-    """A note, and the project or large subject whose single topic it belongs to; empty without any. A subject that owns
-    the note isn't among the note's subjects."""
-
-    note: PlanNote
-    owner: str
-
-
-def find_owners(notes: Sequence[PlanNote], config: TopicsConfig) -> list[OwnedNote]:
-    """Return the notes with their owners. A subject owns its notes, as a project does, once it has more of them than
-    fit in a topic, or half of that and two subjects below."""
+def find_owners(notes: Sequence[PlanNote], config: TopicsConfig) -> tuple[list[PlanNote], list[str]]:
+    """Return the notes without subjects that own them, and the owner of each note: the project or large subject whose
+    single topic it belongs to; empty without any. A subject owns its notes, as a project does, once it has more of them
+    than fit in a topic, or half of that and two subjects below."""
     below: dict[str, Counter[str]] = defaultdict(Counter)
     for note in notes:
         if not note.project and note.subject_key:
@@ -78,11 +72,7 @@ def find_owners(notes: Sequence[PlanNote], config: TopicsConfig) -> list[OwnedNo
 
     large = {key for key, counts in below.items() if is_large(counts)}
 
-    def owner_of(note: PlanNote) -> str:
-        by_subject = f"{SUBJECT}{note.subject_key}" if note.subject_key in large else ""
-        return note.project or by_subject
-
-    owners = [owner_of(note) for note in notes]
+    owners = [note.project or (f"{SUBJECT}{note.subject_key}" if note.subject_key in large else "") for note in notes]
     first: dict[str, Counter[str]] = defaultdict(Counter)
     for note, owner in zip(notes, owners, strict=True):
         first[owner][note.subject_key] += 1
@@ -91,23 +81,23 @@ def find_owners(notes: Sequence[PlanNote], config: TopicsConfig) -> list[OwnedNo
         owner: {key for key, count in keys.items() if key and count > OF_MOST * keys.total()}
         for owner, keys in first.items()
     }
-    found: list[OwnedNote] = []
+    found: list[PlanNote] = []
     for note, owner in zip(notes, owners, strict=True):
         narrower = tuple(subject for subject in note.subjects if not owner or key_of(subject) not in shared[owner])
-        found.append(OwnedNote(replace(note, subjects=narrower), owner))
-    return found
+        found.append(note if narrower == note.subjects else replace(note, subjects=narrower))
+    return found, owners
 
 
-def by_owner(owned: Sequence[OwnedNote]) -> dict[str, list[int]]:
+def by_owner(notes: Sequence[PlanNote], owners: Sequence[str]) -> dict[str, list[int]]:
     """Return the rows of each owner. Everything below a top-level topic belongs to the owner of its notes, or to the
     subject that most of them have; to none if there are several."""
-    tops = [each.note.folder.partition("/")[0] for each in owned]
-    owners: dict[str, Counter[str]] = defaultdict(Counter)
-    for each, top in zip(owned, tops, strict=True):
-        owners[top][each.owner] += 1
+    tops = [note.folder.partition("/")[0] for note in notes]
+    below: dict[str, Counter[str]] = defaultdict(Counter)
+    for owner, top in zip(owners, tops, strict=True):
+        below[top][owner] += 1
     found: dict[str, list[int]] = defaultdict(list)
-    for row, (each, top) in enumerate(zip(owned, tops, strict=True)):
-        found[each.owner if top == FRESH else _most_owning(owners[top])].append(row)
+    for row, (owner, top) in enumerate(zip(owners, tops, strict=True)):
+        found[owner if top == FRESH else _most_owning(below[top])].append(row)
     return found
 
 

@@ -196,16 +196,11 @@ def summary_sentences(body: str) -> str:
 def _children(page: TopicPageText) -> Iterable[str]:
     """Yield lists of links: subtopics, then the notes of each kind."""
     told = "\n".join([page.gist, page.text, *page.questions])
-    kinds = dict.fromkeys([*_KINDS, *sorted({child.kind for child in page.children})])
-    shown: dict[str, list[PageChild]] = {}
-    for kind in kinds:
-        children = [child for child in page.children if child.kind == kind]
-        if children:
-            shown[kind] = children
-    for kind, children in shown.items():
+    present = {child.kind for child in page.children}
+    for kind in filter(present.__contains__, dict.fromkeys([*_KINDS, *sorted(present)])):
         lines = _list(_child(page.path, replace(child, label=_label(child, page.title, told)))
-                      for child in children)  # fmt: skip
-        yield f"### {kind.capitalize()}{'e' * (kind == 'fix')}s\n\n{lines}" if kind and len(shown) > 1 else lines
+                      for child in page.children if child.kind == kind)  # fmt: skip
+        yield f"### {kind.capitalize()}{'e' * (kind == 'fix')}s\n\n{lines}" if kind and len(present) > 1 else lines
 
 
 def _label(child: PageChild, title: str, told: str) -> str:

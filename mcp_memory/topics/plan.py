@@ -16,8 +16,8 @@ import numpy as np
 
 from mcp_memory.text.language.subjects import shared_subject
 from mcp_memory.text.language.terms import content_words
-from mcp_memory.topics.bare_notes import BareNotes, Words, best_hosts
-from mcp_memory.topics.cluster import Matrix, clusters, topic_vectors, total, unit
+from mcp_memory.topics.bare_notes import BareNotes, best_hosts
+from mcp_memory.topics.cluster import Matrix, clusters, mean, topic_vectors, unit
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.owned_notes import PlanNote, by_owner, find_owners
 from mcp_memory.topics.page import FRESH, upwards
@@ -50,11 +50,10 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
     joins them."""
     rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
     notes, vectors = [notes[row] for row in rows], vectors[rows]
-    owned = find_owners(notes, config)
-    within = [each.note for each in owned]
-    near = topic_vectors(vectors, [each.owner for each in owned])
+    within, owners = find_owners(notes, config)
+    near = topic_vectors(vectors, owners)
     jobs: list[PlanJob] = []
-    for owner, theirs in sorted(by_owner(owned).items()):
+    for owner, theirs in sorted(by_owner(within, owners).items()):
         tree = _Tree.of(within, near, theirs)
         if owner:
             jobs += _owner_filing(tree, config)
@@ -81,10 +80,6 @@ class _Tree:
     heights: Mapping[str, int]
     """Maps a topic to 1 if it contains only notes, else to one more than its highest subtopic."""
 
-    @property
-    def words(self) -> list[Words]:
-        return [(note.words, note.said) for note in self.notes]
-
     @classmethod
     def of(cls, notes: Sequence[PlanNote], vectors: Matrix, rows: Iterable[int]) -> Self:
         fresh: list[int] = []
@@ -110,24 +105,19 @@ class _Tree:
         """Return the rows that may join a topic: rows with its subjects, and rows that are near enough."""
         known = content_words(" ".join(self.notes[leaf].subject for leaf in self.leaves[topic]))
         least = (OF_OTHER_SUBJECTS if config.by_subject else 1) * config.leaf_cosine
-
-        def is_near(row: int) -> bool:
-            return (
-                not known.isdisjoint(content_words(self.notes[row].subject))
-                or float(self.vectors[row] @ middle) >= least
-            )
-
-        return list(filter(is_near, rows))
+        return [
+            row
+            for row in rows
+            if not known.isdisjoint(content_words(self.notes[row].subject)) or self.vectors[row] @ middle >= least
+        ]
 
     def middles(self, folders: Sequence[str]) -> Matrix:
         """Return the mean of each topic's vectors; its product with a vector is the mean cosine with them."""
-        return np.stack(
-            [total(self.vectors, self.below[folder]) / np.float32(len(self.below[folder])) for folder in folders]
-        )
+        return np.stack([mean(self.vectors, self.below[folder]) for folder in folders])
 
     def directions(self, folders: Sequence[str]) -> Matrix:
         """Return the means at length 1."""
-        return np.stack([unit(total(self.vectors, self.below[folder])) for folder in folders])
+        return np.stack(list(map(unit, self.middles(folders))))
 
 
 def _filed_by_subject(
@@ -138,7 +128,7 @@ def _filed_by_subject(
     room = {topic: config.max_leaves - len(tree.leaves[topic]) for topic in topics}
     hosts = [topic for topic in room if room[topic] > 0 and not tree.topics.get(topic)]
     bare = [row for row in ready if tree.notes[row].said]
-    compared = BareNotes.of(tree.words, tree.vectors, bare, [tree.leaves[host] for host in hosts])
+    compared = BareNotes.of(tree.notes, tree.vectors, bare, [tree.leaves[host] for host in hosts])
     joins = {hosts[at]: rows for at, rows in compared.joins([room[host] for host in hosts]).items()}
     named = [row for row in ready if not tree.notes[row].said]
     if hosts and named:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mcp_memory.errors import NotFound
 from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.text.language.terms import words
-from mcp_memory.topics.page import FRESH, PAGE, PageChild, covers
+from mcp_memory.topics.page import FRESH, PAGE, PageChild, covers, upwards
 
 
 class PageState(NamedTuple):
@@ -165,9 +165,7 @@ def build_tree(
             leaves[folder].append(record)
         else:
             continue
-        while folder != root:
-            folders.add(folder)
-            folder = folder.rpartition("/")[0]
+        folders.update(upwards(folder))
     for folder in sorted(pages, key=lambda folder: (-folder.count("/"), folder)):
         linked = [elsewhere.pop(source, None) for source in map(str, pages[folder].meta.get("derived_from", ()))]
         leaves[folder] += [note for note in linked if note]

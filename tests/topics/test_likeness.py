@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.text.language.subjects import shared_subject, subject_of
-from mcp_memory.topics.bare_notes import with_words
+from mcp_memory.topics.bare_notes import word_cosines
 from mcp_memory.topics.cluster import Matrix, topic_vectors
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.owned_notes import PlanNote
@@ -81,18 +81,18 @@ def test_notes_without_a_subject_make_a_topic_if_they_have_rare_words_in_common(
 def test_a_word_of_the_title_weighs_more_than_one_of_the_text() -> None:
     texts = [("", "layers varnish ground"), ("", "layers varnish dull fewer"), ("", "layers varnish line drying wait")]
     near, far = map(compared, (VARNISH, texts))
-    assert (near @ near.T)[0, 1] > (far @ far.T)[0, 1]
+    assert near[0, 1] > far[0, 1]
 
 
 def compared(notes: Sequence[tuple[str, str]]) -> Matrix:
-    """The vectors of notes with these words of titles and texts."""
-    words = [[(frozenset(title.split()), frozenset(text.split()))] for title, text in notes]
-    return with_words(np.zeros((len(notes), 1), dtype=np.float32), words, len(notes))
+    """The cosines between notes with these words of titles and texts."""
+    made = [PlanNote("", words=frozenset(title.split()), said=frozenset(text.split())) for title, text in notes]
+    return word_cosines(made, [1] * len(made), len(made))
 
 
 def test_compounds_and_forms_of_a_word_are_alike() -> None:
-    one, compound, other = compared([("", "waage hof"), ("", "stockwaagen akku"), ("", "honig preis")])
-    assert one @ compound > 0.1 > one @ other
+    cosines = compared([("", "waage hof"), ("", "stockwaagen akku"), ("", "honig preis")])
+    assert cosines[0, 1] > 0.1 > cosines[0, 2]
 
 
 def test_a_third_of_the_notes_may_name_the_subject_of_all() -> None:
@@ -140,9 +140,9 @@ def test_a_note_without_a_subject_joins_the_topic_that_it_shares_rare_words_with
 
 def test_the_vectors_are_the_same_in_every_process() -> None:
     code = (
-        "import numpy as np; from mcp_memory.topics.bare_notes import with_words as made;"
-        "notes = [[(frozenset(), frozenset(text.split()))] for text in ('red green blue tea', 'red tea')];"
-        "print(made(np.eye(2, dtype=np.float32), notes, 2).tobytes().hex())"
+        "from mcp_memory.topics.bare_notes import PlanNote as note, word_cosines as made;"
+        "notes = [note('', said=frozenset(text.split())) for text in ('red green blue tea', 'red tea')];"
+        "print(made(notes, [1, 1], 2).tobytes().hex())"
     )
     run = [sys.executable, "-c", code]
     told = {
