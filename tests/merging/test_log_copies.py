@@ -48,8 +48,14 @@ class TestMerging:
         assert COPY not in world.files()
         assert {hit.path for hit in found.hits} == {LOG}
 
-    @pytest.mark.parametrize("name", ["2026-11-21 2", "2026-11-21 (1)", "2026-11-21(1)", "2026-11-21 copy 2"])
-    async def test_a_numbered_copy_is_one_of_the_log_however_it_begins(self, world: World, name: str) -> None:
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("2026-11-21 2", "2026-11-21 (1)", "2026-11-21(1)", "2026-11-21 copy 2", "Copy of 2026-11-21"),
+            *("2026-11-21-DESKTOP-4F2K1", "2026-11-21-Adas-MacBook-Pro", "2026-11-21_conflict"),
+        ],
+    )
+    async def test_a_copy_by_its_name_is_one_of_the_log_however_it_begins(self, world: World, name: str) -> None:
         copy = f"Agent/memory/{name}.md"
         world.write(f"Agent/{LOG}", log_with(("08:00", "Standup"), ("12:00", "Lunch")))
         world.write(copy, log_with(("07:30", "Clay delivered and weighed in the yard"), ("12:00", "Lunch")))
@@ -61,6 +67,13 @@ class TestMerging:
         assert copy not in world.files()
         assert {hit.path for hit in found.hits} == {f"Agent/{LOG}"}
         assert "07:30 Clay delivered and weighed in the yard" in titles(world.read(f"Agent/{LOG}").decode())
+
+    async def test_an_editors_backup_of_a_log_is_no_copy(self, world: World) -> None:
+        world.with_home("").write(LOG, log_with(("08:00", "Standup")))
+        world.write("memory/2026-11-21~.md", log_with(("08:00", "Standup"), ("09:00", "Deleted by hand")))
+        async with world.engine() as engine:
+            await engine.run_job("merge")
+        assert titles(world.read(LOG).decode()) == ["08:00 Standup"]
 
     async def test_a_sweep_that_meets_a_copy_makes_the_job_due(self, world: World) -> None:
         async with world.engine(watching=True) as engine:

@@ -107,6 +107,10 @@ def test_other_names_say_of_which_note_they_may_be_a_copy(name: str) -> None:
     assert original_of(f"a/{name}.md") is None
 
 
+def test_a_name_with_hyphens_keeps_them() -> None:
+    assert "a/kiln-log.md" in likely_originals_of("a/kiln-log-DESKTOP-4F2K1.md")
+
+
 def test_a_short_version_of_a_note_that_has_grown_is_one() -> None:
     old = " ".join(f"The kiln was fired on day {n} of the year." for n in range(10))
     assert is_version(old, old + " ".join(f"Then we mended shelf {n} in the shed." for n in range(40)))

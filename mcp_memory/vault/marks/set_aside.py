@@ -45,26 +45,26 @@ _SURE = re.compile(
 """The additions to a name by Dropbox, Nextcloud, Obsidian Sync, pCloud, Seafile, Syncthing, Synology and ourselves."""
 
 _COPY_WORD = r"(?:copy|copie|copia|cópia|kopie|kopia|kopi|kopio|副本|のコピー)"
-_NUMBERED = (
-    rf"(?P<stem>.*?\S)(?: ?\([0-9]{{1,2}}\)| [0-9]{{1,2}}"  # Google Drive, OneDrive, browsers; macOS and iCloud
-    rf"|(?: ?[-_] ?| ?\(| ){_COPY_WORD}\)?(?: ?\(?[0-9]{{1,2}}\)?)?)"
-)
-_LIKELY = tuple(
-    re.compile(pattern, flags)
-    for pattern, flags in (
-        (_NUMBERED, re.IGNORECASE),
-        (r"(?:copy of|kopie von|copie de|copia de|copia di|cópia de|kopi av) (?P<stem>.*\S)", re.IGNORECASE),
-        (rf"(?P<stem>.*?\S)[ ._-]{_CONFLICT}(?:[ ._-].*)?", re.IGNORECASE),  # Resilio, Synology, Box
-        (r"(?P<stem>.*[^~])~[0-9]*|(?P<saved>.*\S)\.(?:orig|bak)", 0),  # editors
-        (r"(?P<stem>.*?\S)_(?:BACKUP|BASE|LOCAL|REMOTE)_[0-9]+", 0),  # git mergetool
-        (
-            r"(?P<stem>.*?\S)-[^-]*(?:-[^-]*)*?(?:DESKTOP|LAPTOP|NOTEBOOK|WORKSTATION|SURFACE|THINKPAD|MACBOOK|IMAC|PC"
-            r"|MacBook|iMac|Mac mini|iPhone|iPad)(?:[- ].*|[0-9]*)",
-            0,
-        ),  # OneDrive adds the computer's name
+_BY_DEVICES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?P<stem>.*?\S)(?: ?\([0-9]{{1,2}}\)| [0-9]{{1,2}}"  # Google Drive, OneDrive, browsers; macOS and iCloud
+        rf"|(?: ?[-_] ?| ?\(| ){_COPY_WORD}\)?(?: ?\(?[0-9]{{1,2}}\)?)?)",
+        r"(?:copy of|kopie von|copie de|copia de|copia di|cópia de|kopi av) (?P<stem>.*\S)",
+        rf"(?P<stem>.*?\S)[ ._-]{_CONFLICT}(?:[ ._-].*)?",  # Resilio, Synology, Box
     )
 )
-"""Names of copies that other notes may also have; the texts decide."""
+_COMPUTER = re.compile(
+    r"\S.*-.*(?:DESKTOP|LAPTOP|NOTEBOOK|WORKSTATION|SURFACE|THINKPAD|MACBOOK|IMAC|PC"
+    r"|MacBook|iMac|Mac mini|iPhone|iPad)(?:[- ].*|[0-9]*)"
+)
+"""A name to which OneDrive added a hyphen and the computer's name, which may have hyphens, too."""
+_BY_EDITORS = (
+    re.compile(r"(?P<stem>.*[^~])~[0-9]*|(?P<saved>.*\S)\.(?:orig|bak)"),
+    re.compile(r"(?P<stem>.*?\S)_(?:BACKUP|BASE|LOCAL|REMOTE)_[0-9]+"),  # git mergetool
+)
+"""Names of copies that other notes may also have; the texts decide. A copy that a person's editor keeps is older than
+its file, and may have what the person has deleted."""
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _TEMPLATE_FOLDER = re.compile(r"(?:[0-9]+ )?_?(?:templates|vorlagen|plantillas)|_template", re.IGNORECASE)
@@ -91,16 +91,14 @@ Oddity = Literal["copy", "merge", "template"]
 
 
 def original_of(path: str) -> str | None:
-    """Return the path of the file that this is a second version of, if the name is proof enough. For a daily log, a
-    number or a word for "copy" is."""
+    """Return the path of the file that this is a second version of, if the name is proof enough. For a daily log, what
+    another device may add to a name is."""
     folder, slash, name = path.rpartition("/")
     stem, extension = name[:-3], name[-3:]
     plain = _SURE.sub("", stem)
     if plain and plain != stem:
         return f"{folder}{slash}{plain}{extension}"
-    numbered = _LIKELY[0].fullmatch(stem)
-    log = f"{folder}{slash}{numbered['stem']}{extension}" if numbered else ""
-    return log if is_log_path(log) else None
+    return next(filter(is_log_path, (f"{folder}{slash}{log}{extension}" for log in _stems_by_devices(stem))), None)
 
 
 def likely_originals_of(path: str) -> list[str]:
@@ -108,9 +106,19 @@ def likely_originals_of(path: str) -> list[str]:
     a file must exist, and its text must satisfy `is_version`."""
     folder, slash, name = path.rpartition("/")
     stem, extension = name[:-3], name[-3:]
-    found = filter(None, (pattern.fullmatch(stem) for pattern in _LIKELY if not original_of(path)))
-    stems = dict.fromkeys(next(filter(None, match.groups())) for match in found)
+    if original_of(path):
+        return []
+    saved = filter(None, (pattern.fullmatch(stem) for pattern in _BY_EDITORS))
+    stems = dict.fromkeys([*_stems_by_devices(stem), *(next(filter(None, match.groups())) for match in saved)])
     return [f"{folder}{slash}{plain}{extension}" for plain in stems]
+
+
+def _stems_by_devices(stem: str) -> Iterator[str]:
+    for pattern in _BY_DEVICES:
+        if match := pattern.fullmatch(stem):
+            yield match["stem"]
+    if _COMPUTER.fullmatch(stem):
+        yield from (stem[:end] for end, char in enumerate(stem) if char == "-" and end)
 
 
 def is_version(text: str, original: str) -> bool:
