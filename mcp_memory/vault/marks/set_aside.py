@@ -93,32 +93,36 @@ Oddity = Literal["copy", "merge", "template"]
 def original_of(path: str) -> str | None:
     """Return the path of the file that this is a second version of, if the name is proof enough. For a daily log, what
     another device may add to a name is."""
-    folder, slash, name = path.rpartition("/")
-    stem, extension = name[:-3], name[-3:]
+    stem = _stem(path)
     plain = _SURE.sub("", stem)
     if plain and plain != stem:
-        return f"{folder}{slash}{plain}{extension}"
-    return next(filter(is_log_path, (f"{folder}{slash}{log}{extension}" for log in _stems_by_devices(stem))), None)
+        return _beside(path, plain)
+    return next(filter(is_log_path, (_beside(path, log) for log in _stems_by_devices(stem))), None)
 
 
 def likely_originals_of(path: str) -> list[str]:
     """Return the paths of files of which this file may be a second version; none if `original_of` knows the file. Such
     a file must exist, and its text must satisfy `is_version`."""
-    folder, slash, name = path.rpartition("/")
-    stem, extension = name[:-3], name[-3:]
     if original_of(path):
         return []
-    saved = filter(None, (pattern.fullmatch(stem) for pattern in _BY_EDITORS))
-    stems = dict.fromkeys([*_stems_by_devices(stem), *(next(filter(None, match.groups())) for match in saved)])
-    return [f"{folder}{slash}{plain}{extension}" for plain in stems]
+    stem = _stem(path)
+    saved = next(filter(None, (pattern.fullmatch(stem) for pattern in _BY_EDITORS)), None)
+    stems = [*_stems_by_devices(stem), *(filter(None, saved.groups()) if saved else ())]
+    return [_beside(path, plain) for plain in dict.fromkeys(stems)]
 
 
 def _stems_by_devices(stem: str) -> Iterator[str]:
-    for pattern in _BY_DEVICES:
-        if match := pattern.fullmatch(stem):
-            yield match["stem"]
+    yield from (match["stem"] for pattern in _BY_DEVICES if (match := pattern.fullmatch(stem)))
     if _COMPUTER.fullmatch(stem):
         yield from (stem[:end] for end, char in enumerate(stem) if char == "-" and end)
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2][:-3]
+
+
+def _beside(path: str, stem: str) -> str:
+    return path[: path.rfind("/") + 1] + stem + path[-3:]
 
 
 def is_version(text: str, original: str) -> bool:
