@@ -195,7 +195,7 @@ class Briefer:
             room = recalled.frame.room(phase.budget_tokens)
             if self.config.topic_pages and not subagent and (page := await self.answerer.topic(prompt, wanted)):
                 line = page.call or f"Overview: {page.recall}"
-                recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
+                recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room, leads=True))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             shown = (*recalled.passages, *recalled.unsure)
             notes = dict.fromkeys([*(passage.shown_id for passage in shown), *of_due])
@@ -303,7 +303,8 @@ class Briefer:
         pointed: Iterable[Passage] = (),
     ) -> Briefing:  # fmt: skip
         """Record the briefing; `passages`, and pointers to those `pointed` to, stay in the session's context."""
-        if not recalled.assembly.excerpts and not recalled.assembly.notices:
+        assembly = recalled.assembly
+        if not (assembly.lead or assembly.excerpts or assembly.notices):
             return Briefing(degraded=recalled.degraded)
         marks = [*map(mark_of, passages), *map(pointer_mark, pointed)]
         notes, given = tuple(notes), [*((*recalled.passages, *recalled.unsure) or passages)]

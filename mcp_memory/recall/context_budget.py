@@ -47,11 +47,12 @@ _LEAST_ROOM_CHARS = 60
 
 @dataclass(frozen=True)
 class BudgetedText:
-    """Excerpts within a budget. `notices` are lines about the notes: which didn't fit, with the call that gets them,
-    and links."""
+    """Excerpts within a budget. `lead` are lines above them; `notices` are lines below them: which notes didn't fit,
+    with the call that gets them, and links."""
 
     excerpts: tuple[Excerpt, ...]
     notices: tuple[str, ...] = ()
+    lead: tuple[str, ...] = ()
     candidates: tuple[Excerpt, ...] = ()
     """All excerpts that a session's start had to choose from."""
 
@@ -193,9 +194,10 @@ def fit(excerpts: Sequence[Excerpt], room_chars: int, most_named: int = MOST_NAM
     return BudgetedText(tuple(fitted), tuple(_named(left_out, reserved + left, most_named)))
 
 
-def with_notice(assembly: BudgetedText, notice: str, room_chars: int) -> BudgetedText:
-    """Add a line, if there is room for it."""
-    more = replace(assembly, notices=(*assembly.notices, visible(notice)))
+def with_notice(assembly: BudgetedText, notice: str, room_chars: int, *, leads: bool = False) -> BudgetedText:
+    """Add a line, if there is room for it: below the others, or above them if it `leads`."""
+    line = (visible(notice),)
+    more = replace(assembly, lead=line) if leads else replace(assembly, notices=assembly.notices + line)
     return more if len(_quoted(more)) <= room_chars else assembly
 
 
@@ -227,7 +229,7 @@ def _framed(frame: TextFrame, text: str, mark: str, folder: str) -> str:
 
 
 def _quoted(assembly: BudgetedText) -> str:
-    return "\n".join([*_blocks(assembly.excerpts), *assembly.notices])
+    return "\n".join([*assembly.lead, *_blocks(assembly.excerpts), *assembly.notices])
 
 
 def _blocks(excerpts: Sequence[Excerpt], *, is_longest: bool = False) -> list[str]:

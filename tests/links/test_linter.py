@@ -189,6 +189,16 @@ async def test_links_to_what_no_longer_counts_are_named(world: World, engine: Ke
     assert new.path not in str((await engine.perform("lint", {}))["found"])
 
 
+async def test_a_generated_page_takes_no_name_from_a_note(world: World, engine: KeywordEngine) -> None:
+    plan = await engine.append("Hermes moves to v2 in May", title="Hermes plan", kind="decision")
+    await engine.append("Freeze the schema first\n\n- part of: [[hermes plan]]", kind="decision")
+    world.write("entities/services/hermes-plan.md", "---\ntitle: Hermes plan\nnode_kind: entity\n---\nA page\n")
+    await sweep(world, engine)
+    assert await lint(engine) == []
+    (link,) = (await engine.perform("links", {"target": plan.id}))["backlinks"]
+    assert link["type"] == "part_of"
+
+
 async def test_the_background_job_repairs_our_notes_unless_you_took_that_back(
     world: World, engine: KeywordEngine
 ) -> None:

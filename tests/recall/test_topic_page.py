@@ -54,8 +54,8 @@ async def test_a_topic_as_a_whole_gets_its_page_and_of_its_notes_what_the_page_l
         assert page in str(found.get("note"))
         assert found["hits"][0]["path"] == page and "Green tea" in found["hits"][0]["snippet"]
         assert page not in [hit["path"] for hit in found["hits"][1:]] and len(found["hits"]) > 1
-        (line,) = [line for line in (await engine.brief("codex/s", SUBJECT)).text.split("\n") if page in line]
-        assert line == f'Overview: memory_recall path="{page}"'
+        briefed = (await engine.brief("codex/s", SUBJECT)).text.split("\n")
+        assert briefed[1] == f'Overview: memory_recall path="{page}"'
         assert page not in str((await engine.ask("search", query="Which tea needs 61 degrees?")).get("note"))
         assert page in paths and len({path for path in paths if path.startswith(page.rpartition("/")[0])}) == 3
         assert "topic of 4 notes" in answer and "## Children" not in answer

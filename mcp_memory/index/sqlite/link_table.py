@@ -16,7 +16,8 @@ from mcp_memory.index.sqlite.snapshot import open_snapshot
 from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown.note_links import NoteLink, ResolvedLink, names_of
 
-FORGOTTEN = 10
+_LATER = {NoteState.SUMMARY: 5, NoteState.DELETED: 10}
+"""A generated page has a name only if no note has it, and a forgotten note only if no page has it."""
 _LINK = "path, line, at, link.kind, type, target, key"
 
 
@@ -25,7 +26,7 @@ def insert(
 ) -> None:
     """Insert the names and links of a note with this number. Inside the caller's transaction."""
     names = names_of(note.path, note.id, note.title, note.meta.get("aliases", ()))
-    later = FORGOTTEN if note.state is NoteState.DELETED else 0
+    later = _LATER.get(note.state, 0)
     connection.executemany(
         f"INSERT OR IGNORE INTO {tables.names} VALUES (?, ?, ?)",
         [(bindable(name), rank + later, number) for name, rank in names.items()],

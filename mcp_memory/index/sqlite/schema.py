@@ -134,7 +134,7 @@ class Tables:
                 number INTEGER, line INTEGER, at INTEGER, kind TEXT, type TEXT, target TEXT, key TEXT,
                 PRIMARY KEY (number, at)) WITHOUT ROWID""",
             f"CREATE INDEX {self.links}_key ON {self.links} (key)",
-            # `rank` is how the name leads to the note, with 10 more for a forgotten one.
+            # `rank` is how the name leads to the note, with more for a page or a forgotten note.
             f"""CREATE TABLE {self.names} (
                 name TEXT, rank INTEGER, number INTEGER, PRIMARY KEY (name, rank, number)) WITHOUT ROWID""",
             f"CREATE INDEX {self.names}_number ON {self.names} (number)",
