@@ -42,9 +42,6 @@ class PendingWork:
     is_untidy: bool = False
     """Whether the index of topics or a list of related topics is outdated."""
 
-    def is_worth_a_run(self, *, enough: int) -> bool:
-        return bool(self.stale or self.improvable or self.is_untidy or self.fresh >= enough)
-
 
 class WorkLeft(NamedTuple):
     """The notes and topics that a run left unchanged, and that another run would leave unchanged, too."""

@@ -45,16 +45,14 @@ class ContestedNotes:
             self.is_due = False
             latest = Filters(states=_LATER, since=self._clock() - DOUBTED)
             waiting = self._index.notes(latest, limit=MOST_PROPOSALS)
-            named = ((NoteId(name), one) for one in waiting for name in one.meta.get(CONTESTS, ()))
-            self._proposals = {name: one for name, one in named if not self._has_changed(name, one)}
+            self._proposals = {}
+            for one in waiting:
+                for name in map(NoteId, one.meta.get(CONTESTS, ())):
+                    changes = [note.updated for note in self._index.note_by_id(name) if note.updated]
+                    if not changes or not one.date or max(changes) <= one.date:
+                        self._proposals[name] = one
             self._remarks = {name: self._remark(one) for name, one in self._proposals.items()}
         return self._proposals
-
-    def _has_changed(self, name: NoteId, proposal: NoteRecord) -> bool:
-        """Return whether the note was changed after the proposal was made."""
-        return any(
-            note.updated and proposal.date and note.updated > proposal.date for note in self._index.note_by_id(name)
-        )
 
     def _remark(self, proposal: NoteRecord) -> str:
         may_be_told = Filters(states=_LATER, private=PrivateMarks()).admits(proposal)

@@ -60,7 +60,10 @@ class SessionSummaries:
         self.capture = core.background.capture.service
         self.summarizer = core.background.summarizer
         self.clock = core.clock
-        self.finished = FinishedSessions(self.capture, state, self.clock, _version_of)
+        # a number that changes with the content that a summary may have
+        self.finished = FinishedSessions(
+            self.capture, state, self.clock, lambda one: one.offset + len(one.context.withdrawn)
+        )
 
     async def run(self, turn: JobTurn) -> JobReport | None:
         """Summarize the sessions that are due, longest idle first. Raises StorageFailed, IndexUnavailable."""
@@ -152,11 +155,6 @@ class SessionSummaries:
             if not found.provisional and len(found.text.split()) <= MOST_WORDS:
                 return found.text, found.by
         return "\n\n".join("\n".join([f"## {name}", *points]) for name, points in listed.items()), NAME
-
-
-def _version_of(checkpoint: Checkpoint) -> int:
-    """Return a number that changes with the content that a summary may have."""
-    return checkpoint.offset + len(checkpoint.context.withdrawn)
 
 
 def _lines(file: Path, parts: Parts) -> dict[int, str]:

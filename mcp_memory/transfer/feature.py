@@ -92,7 +92,12 @@ class NoteTransfer:
         def write() -> list[ImportResult]:
             folder = self._folder(destination) + "/" if destination else ""
             placed = [replace(note, path=NotePath(folder + note.path)) for note in incoming]
-            return self.vault.importing.import_notes(placed, self.index.note_by_id, self._same, dry_run=dry_run)
+            return self.vault.importing.import_notes(
+                placed,
+                self.index.note_by_id,
+                lambda note: self.index.find_content(note.content_hash, note.kind, note.project),
+                dry_run=dry_run,
+            )
 
         results: list[ImportResult] | None = None
         try:
@@ -120,9 +125,6 @@ class NoteTransfer:
         marks = {mark for record in there if (mark := mark_in(record.id))}
         is_taken = marks and destination.mark not in marks
         return f"{folder}-{destination.mark.lower()}" if is_taken else folder
-
-    def _same(self, record: NoteRecord) -> list[NoteRecord]:
-        return self.index.find_content(record.content_hash, record.kind, record.project)
 
 
 def parse_incoming(item: Any) -> IncomingNote:

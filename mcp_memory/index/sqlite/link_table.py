@@ -17,7 +17,7 @@ from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown.note_links import NoteLink, ResolvedLink, names_of
 
 _LATER = {NoteState.SUMMARY: 5, NoteState.DELETED: 10}
-"""A generated page has a name only if no note has it, and a forgotten note only if no page has it."""
+"""A note's name wins over a page's, and a page's over a forgotten note's."""
 _LINK = "path, line, at, link.kind, type, target, key"
 
 
@@ -26,10 +26,9 @@ def insert(
 ) -> None:
     """Insert the names and links of a note with this number. Inside the caller's transaction."""
     names = names_of(note.path, note.id, note.title, note.meta.get("aliases", ()))
-    later = _LATER.get(note.state, 0)
     connection.executemany(
         f"INSERT OR IGNORE INTO {tables.names} VALUES (?, ?, ?)",
-        [(bindable(name), rank + later, number) for name, rank in names.items()],
+        [(bindable(name), rank + _LATER.get(note.state, 0), number) for name, rank in names.items()],
     )
     rows = [(link.line, link.at, *map(bindable, (link.kind, link.type, link.target, link.key))) for link in links]
     connection.executemany(f"INSERT INTO {tables.links} VALUES ({number}, ?, ?, ?, ?, ?, ?)", rows)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from difflib import SequenceMatcher
+from pathlib import PurePosixPath
 from typing import Literal
 
 from mcp_memory.errors import McpMemoryError
@@ -22,7 +23,7 @@ SET_ASIDE = "set_aside"
 """The key of a note's oddity in the `meta` of its record."""
 
 LEAST_ALIKE = 0.65
-"""The likeness of two versions of a note. Below it, `iPhone 2.md` is a separate note beside `iPhone.md`."""
+"""The likeness of two versions of a note. Below it, `iPhone 2.md` is no copy of `iPhone.md`."""
 
 _LEAST_KEPT = 0.9
 """The share of a short version's words that a much longer one still has."""
@@ -59,12 +60,12 @@ _COMPUTER = re.compile(
     r"|MacBook|iMac|Mac mini|iPhone|iPad)(?:[- ].*|[0-9]*)"
 )
 """A name to which OneDrive added a hyphen and the computer's name, which may have hyphens, too."""
-_BY_EDITORS = (
-    re.compile(r"(?P<stem>.*[^~])~[0-9]*|(?P<saved>.*\S)\.(?:orig|bak)"),
-    re.compile(r"(?P<stem>.*?\S)_(?:BACKUP|BASE|LOCAL|REMOTE)_[0-9]+"),  # git mergetool
+_BY_EDITORS = tuple(
+    re.compile(rf"(?P<stem>{pattern}")
+    for pattern in (r".*[^~])~[0-9]*", r".*\S)\.(?:orig|bak)", r".*?\S)_(?:BACKUP|BASE|LOCAL|REMOTE)_[0-9]+")
 )
-"""Names of copies that other notes may also have; the texts decide. A copy that a person's editor keeps is older than
-its file, and may have what the person has deleted."""
+"""Names of copies that other notes may also have; the texts decide. An editor's copy may have what the person has
+deleted since."""
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _TEMPLATE_FOLDER = re.compile(r"(?:[0-9]+ )?_?(?:templates|vorlagen|plantillas)|_template", re.IGNORECASE)
@@ -83,7 +84,7 @@ _HEAD_FIELD = re.compile(rf"[\w -]+:\s*[\"'\[]*{_PLACEHOLDER}(?:[\s,/–-]*{_PLA
 _GAP = re.compile(_PLACEHOLDER)
 _MOST_TITLE_WORDS, _MOST_LABEL_WORDS, _MOST_LINE_CHARS = 3, 8, 300
 """The most words beside the gaps in the title of a template, the most words in a label, and the most characters of a
-line. A title with more words is about them, and a line with more words is prose."""
+line."""
 
 
 Oddity = Literal["copy", "merge", "template"]
@@ -93,11 +94,11 @@ Oddity = Literal["copy", "merge", "template"]
 def original_of(path: str) -> str | None:
     """Return the path of the file that this is a second version of, if the name is proof enough. For a daily log, what
     another device may add to a name is."""
-    stem = _stem(path)
-    plain = _SURE.sub("", stem)
-    if plain and plain != stem:
-        return _beside(path, plain)
-    return next(filter(is_log_path, (_beside(path, log) for log in _stems_by_devices(stem))), None)
+    file = PurePosixPath(path)
+    plain = _SURE.sub("", file.stem)
+    if plain and plain != file.stem:
+        return str(file.with_stem(plain))
+    return next(filter(is_log_path, map(str, map(file.with_stem, _stems_by_devices(file.stem)))), None)
 
 
 def likely_originals_of(path: str) -> list[str]:
@@ -105,24 +106,15 @@ def likely_originals_of(path: str) -> list[str]:
     a file must exist, and its text must satisfy `is_version`."""
     if original_of(path):
         return []
-    stem = _stem(path)
-    saved = next(filter(None, (pattern.fullmatch(stem) for pattern in _BY_EDITORS)), None)
-    stems = [*_stems_by_devices(stem), *(filter(None, saved.groups()) if saved else ())]
-    return [_beside(path, plain) for plain in dict.fromkeys(stems)]
+    file = PurePosixPath(path)
+    saved = (match["stem"] for pattern in _BY_EDITORS if (match := pattern.fullmatch(file.stem)))
+    return list(map(str, map(file.with_stem, [*_stems_by_devices(file.stem), *saved])))
 
 
 def _stems_by_devices(stem: str) -> Iterator[str]:
     yield from (match["stem"] for pattern in _BY_DEVICES if (match := pattern.fullmatch(stem)))
     if _COMPUTER.fullmatch(stem):
-        yield from (stem[:end] for end, char in enumerate(stem) if char == "-" and end)
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2][:-3]
-
-
-def _beside(path: str, stem: str) -> str:
-    return path[: path.rfind("/") + 1] + stem + path[-3:]
+        yield from (stem[:end] for end, char in enumerate(stem) if char == "-")
 
 
 def is_version(text: str, original: str) -> bool:
@@ -132,7 +124,7 @@ def is_version(text: str, original: str) -> bool:
         chars = (" ".join(each.split())[:_COMPARED_CHARS] for each in (text, original))
         return SequenceMatcher(None, *chars, autojunk=False).ratio() >= LEAST_ALIKE
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if matcher.quick_ratio() >= LEAST_ALIKE and matcher.ratio() >= LEAST_ALIKE:
+    if matcher.ratio() >= LEAST_ALIKE:
         return True
     shared = sum(size for _, _, size in matcher.get_matching_blocks())
     return shared >= _LEAST_KEPT * min(len(one), len(other))
@@ -140,7 +132,7 @@ def is_version(text: str, original: str) -> bool:
 
 def is_template_folder(path: str) -> bool:
     """Return whether a file or folder of the vault is among templates."""
-    return not path.startswith("@") and any(_TEMPLATE_FOLDER.fullmatch(part) for part in path.split("/"))
+    return not path.startswith("@") and any(map(_TEMPLATE_FOLDER.fullmatch, path.split("/")))
 
 
 def unless_odd(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> NoteFile:
@@ -198,7 +190,7 @@ def _is_template(text: str, body_start: int) -> bool:
     if "{{" not in text and "<%" not in text:
         return False
     head = split_head(text)
-    if any(_HEAD_FIELD.fullmatch(line) for line in text[head.start : head.end].splitlines()):
+    if any(map(_HEAD_FIELD.fullmatch, text[head.start : head.end].splitlines())):
         return True
     lines = [line for line in _lines(text, body_start) if any(map(str.isalnum, line)) and not _MACRO.search(line)]
     titles = [line for line in lines if line.startswith("#")]
