@@ -8,7 +8,6 @@ from datetime import datetime, time, timedelta, tzinfo
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.comparison.values import CLAUSE
 from mcp_memory.extraction.candidate_log import CandidateLog
 from mcp_memory.models import NoteId, NotePath, PrivateMarks
 from mcp_memory.recall.moments.note_mentions import activities_in
@@ -16,7 +15,7 @@ from mcp_memory.statements.candidate import Candidate, StatementKind, Voice, mak
 from mcp_memory.statements.statement_rules import OUTRIGHT, classify
 from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.conversation.messages import Turn
-from mcp_memory.text.dates.due import DueDate, find_due
+from mcp_memory.text.dates.due import find_due
 from mcp_memory.text.dates.ends import find_limit
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.sentences import sentences
@@ -45,20 +44,11 @@ def with_dates(candidate: Candidate, zone: tzinfo, now: datetime, message: str) 
     said = candidate.at.astimezone(zone)
     if candidate.kind is not StatementKind.COMMITMENT:
         return _with_end(candidate, said, now, message)
-    due = _find_due(candidate, said)
+    due = find_due(candidate.text, said)
+    candidate = replace(candidate, due=due)
     if due is None or candidate.voice is Voice.UNSURE or datetime.combine(due.day, time.max, zone) < now - LATE:
-        return replace(candidate, due=due)
-    return replace(candidate, due=due, outright=True, score=OUTRIGHT)
-
-
-def _find_due(candidate: Candidate, said: datetime) -> DueDate | None:
-    """Return when a promise is due, by the clause that promises: `the demo is on Friday, I'll send it today`."""
-    clauses = [] if candidate.replaces else CLAUSE.split(candidate.statement)
-    dated = [clause for clause in clauses if find_due(clause, said)]
-    for clause in dated[1:] and dated:
-        if any(one and one.kind is StatementKind.COMMITMENT for one in map(classify, user_sentences(clause))):
-            return find_due(candidate.text if clause == dated[0] else clause, said)
-    return find_due(candidate.text, said)
+        return candidate
+    return replace(candidate, outright=True, score=OUTRIGHT)
 
 
 def _with_end(candidate: Candidate, said: datetime, now: datetime, message: str) -> Candidate:
@@ -70,9 +60,10 @@ def _with_end(candidate: Candidate, said: datetime, now: datetime, message: str)
     if limit is None or candidate.kind in {StatementKind.LESSON, StatementKind.FIX}:
         return candidate
     own, acts = first.rstrip(".!").lower(), activities_in(first)
-    planned = [one.text for one in user_sentences(message) if own not in one.text.lower()]
     if denies(first) and any(
-        (due := find_due(one, said)) and due.day == limit.day and {*acts} & {*activities_in(one)} for one in planned
+        (due := find_due(one.text, said)) and due.day == limit.day and {*acts} & {*activities_in(one.text)}
+        for one in user_sentences(message)
+        if own not in one.text.lower()
     ):
         limit = limit._replace(day=limit.day - timedelta(days=1))
     expires = datetime.combine(limit.day, LAST_SECOND, said.tzinfo)
@@ -99,14 +90,9 @@ def read_new_entries(vault: Vault, path: NotePath, known: CandidateLog) -> LogRe
     file = vault.read(path)
     path = file.record.path
     found = logs.entries(file.text, file.body_start) if logs.is_log_path(path) is not None else ()
-    new = [
-        entry
-        for entry in found
-        if entry.hash not in file.forgotten_entries and not known.find(NoteId(f"{path}#{entry.hash}"))
-    ]
-    some = new[:MOST_ENTRIES]
-    ids = dict.fromkeys(NoteId(f"{path}#{entry.hash}") for entry in some)
-    return LogReading(list(ids), list(log_promises(file, some, vault.layout.tz)))
+    new = {NoteId(f"{path}#{entry.hash}"): entry for entry in found if entry.hash not in file.forgotten_entries}
+    some = [note_id for note_id in new if not known.find(note_id)][:MOST_ENTRIES]
+    return LogReading(some, list(log_promises(file, [new[note_id] for note_id in some], vault.layout.tz)))
 
 
 def log_promises(
@@ -114,7 +100,7 @@ def log_promises(
 ) -> Iterator[tuple[CapturedMessages, list[Candidate]]]:
     """Yield the promises and reminders in each of these entries of a daily log, with their source. Entries of an agent
     are only proposals. A promise in a private entry is private."""
-    day, private = logs.is_log_path(file.record.path), private_entries(file, PrivateMarks()) if entries else ()
+    day, private = logs.is_log_path(file.record.path), private_entries(file, PrivateMarks())
     for entry in entries:
         heading, _, body = file.text[entry.start : entry.end].partition("\n")
         of, at = logs.labels([heading.lstrip("# ")]), datetime.fromisoformat(f"{day}T{entry.time}").replace(tzinfo=zone)
@@ -127,8 +113,11 @@ def log_promises(
                 if statement and statement.kind is StatementKind.COMMITMENT:
                     turn = Turn(source or "", sentence.text, at)
                     message = TranscriptMessage(Role.USER, turn, entry.start_line)
-                    given = statement.kind, sentence.text, statement.score, False
-                    found.append(Candidate.from_message(message, *given, voice=voice))
+                    found.append(
+                        Candidate.from_message(
+                            message, statement.kind, sentence.text, statement.score, False, voice=voice
+                        )
+                    )
         if found:
             tags = tuple(dict.fromkeys((*of.tags, *([PRIVATE] if entry.hash in private else ()))))
             yield CapturedMessages(file.record.path, source or "log", of.session or "", of.project, (), tags), found

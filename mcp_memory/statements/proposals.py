@@ -4,16 +4,16 @@ not text that the assistant quotes, reports or has read.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from mcp_memory.capture.readers.message import Transcript
 from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
 from mcp_memory.statements.cues import PROPOSAL, has_cue, patterns
-from mcp_memory.statements.statement_rules import TENTATIVE
+from mcp_memory.statements.statement_rules import ANY_TIME, TENTATIVE
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences
 from mcp_memory.text.conversation.own_words import MASK
-from mcp_memory.text.dates.due import future_days, in_english
+from mcp_memory.text.dates.due import duty_start, future_days, in_english
 from mcp_memory.text.language import word_tables
 from mcp_memory.text.language.terms import REPEATED, content_words, coverage
 
@@ -27,8 +27,6 @@ QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
 """The least words of a quotation, and the least content words of the sentence around it. A sentence with fewer words of
 its own is a quotation. So is a sentence that proposes nothing, if less than half of its words are its own."""
 
-_ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
-"""A time before all dates that a sentence may name."""
 _has = partial(word_tables.has_cue, "mcp_memory.statements", "promises.toml")
 _SENTENCE_ENDS = re.compile(r"[.!?…]+(?=\s|$)|\n\s*\n|[\n|•]")
 
@@ -95,21 +93,23 @@ def find_promises(messages: Transcript) -> Iterator[Candidate]:
     for message in messages:
         said = assistant_sentences(message.text) if message.is_assistants else ()
         for place, sentence in enumerate(said):
-            if is_own(said, place) and promises_later(sentence, message.at or _ANY_TIME):
-                given = StatementKind.COMMITMENT, sentence.text, TENTATIVE, False
-                yield Candidate.from_message(message, *given, voice=Voice.PROMISED)
+            if is_own(said, place) and promises_later(sentence, message.at or ANY_TIME):
+                yield Candidate.from_message(
+                    message, StatementKind.COMMITMENT, sentence.text, TENTATIVE, False, voice=Voice.PROMISED
+                )
 
 
-def promises_later(sentence: UserSentence, at: datetime = _ANY_TIME) -> bool:
+def promises_later(sentence: UserSentence, at: datetime = ANY_TIME) -> bool:
     """Return whether a sentence of an agent promises an act for a later day. Most of its plans are for the next
     minute: `I'll run the tests`."""
-    view = sentence.view
-    if sentence.is_question or _has("unsure", view):
+    view = sentence.view[duty_start(sentence.view) :]
+    if sentence.is_question or _has("unsure", sentence.view):
         return False
     plain = in_english(view)
-    days = [(plain[: match.start()], day.date()) for match, day in future_days(plain, at)]
-    later = [before for before, day in days[:1] if day > at.date() and not _has("other_day", before)]
-    return any(_has("act", view) or (_has("any_act", view) and _has("deadline", before)) for before in later)
+    match, day = next(future_days(plain, at), (None, at))
+    before = plain[: match.start()] if match else ""
+    is_later = day.date() > at.date() and not _has("other_day", before)
+    return is_later and (_has("act", view) or (_has("any_act", view) and _has("deadline", before)))
 
 
 def _is_quotation(sentence: UserSentence) -> bool:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.statements.language import Language, languages, matches
 from mcp_memory.statements.user_sentences import UserSentence
+from mcp_memory.text.dates.due import duty_start
 from mcp_memory.text.dates.ends import find_limit
 from mcp_memory.text.language.facts import facts
 
@@ -20,8 +21,11 @@ SURE = 0.85
 you confirm .8. A leaning, a promise or a fix that worked has .45 to .5."""
 
 MIN_WORDS = 2
-_ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
+ANY_TIME = datetime(2000, 1, 3, tzinfo=UTC)
 """A time before all dates that a sentence may name: whether it is a rule doesn't depend on the day."""
+
+_INVERTED = re.compile(r"^(\w+) (ich|wir)\b")
+"""Matches the beginning of a German clause behind another clause: `…, schicke ich`."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,14 @@ def classify(sentence: UserSentence) -> Statement | None:
     best = max(found, key=lambda statement: statement.score, default=None)
     if best and (best.outright or best.kind is StatementKind.COMMITMENT):
         return best
+    if start := duty_start(sentence.view):
+        duty = classify(
+            replace(sentence, text=sentence.text[start:], view=_INVERTED.sub(r"\2 \1", sentence.view[start:]))
+        )
+        if duty and duty.kind is StatementKind.COMMITMENT:
+            return duty
     opening = opening_chars(sentence)
-    limit = None if sentence.is_question else find_limit(sentence.view[opening:], _ANY_TIME)
+    limit = None if sentence.is_question else find_limit(sentence.view[opening:], ANY_TIME)
     if limit and limit.is_rule:
         return Statement(StatementKind.DECISION, OUTRIGHT, True, opening)
     return best

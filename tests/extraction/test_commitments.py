@@ -594,3 +594,26 @@ async def test_words_that_move_it_change_its_day(world: World, promise: str, wor
         await take(engine, [person(promise)])
         await take(engine, [person(words, 1, at=world.now)], "later")
         assert [one["due"] for one in (await engine.perform("due", {}))["commitments"]] == [due]
+
+
+DUTIES_BEHIND_EVENTS = {
+    "The plumber comes on Monday, so I have to clear the kitchen by Wednesday at 18:00": "2026-11-25T18:00:00+00:00",
+    "Weil die Prüfung am Montag ist, muss ich die Akten bis Mittwoch einreichen": "2026-11-25",
+    "Le plombier passe lundi, donc je dois vider la cave mercredi": "2026-11-25",
+    "El curso empieza el lunes, hay que comprar los libros el miércoles": "2026-11-25",
+    "I'll send the contract by Wednesday, and I'll call the lawyer on Thursday": "2026-11-25",
+}
+DUTIES_OF_OTHERS = (
+    "The audit is on Monday, so Greta must send the list by Wednesday",
+    "Falls die Messe am Montag ist, muss ich den Stand bis Mittwoch aufbauen",
+)
+
+
+async def test_a_duty_behind_an_event_is_due_on_its_own_day(world: World) -> None:
+    async with world.engine() as engine:
+        said = (*DUTIES_BEHIND_EVENTS, *DUTIES_OF_OTHERS)
+        await take(engine, [person(text, number) for number, text in enumerate(said)])
+        listed = (await engine.perform("due", {}))["commitments"]
+        assert {one["title"]: one["due"] for one in listed} == DUTIES_BEHIND_EVENTS
+        await engine.append("The fair ends Monday. I must return the booth by Thursday.", kind="commitment")
+        assert "2026-11-26" in [one["due"] for one in (await engine.perform("due", {}))["commitments"]]

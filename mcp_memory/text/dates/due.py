@@ -85,6 +85,7 @@ _BREAK = re.compile(r"(?:[^\s,;:–—]+ ){3}[^\s,;:–—]+([,;:.!?–—]) \S+
 1`, but not `on Friday, at 1` or `tomorrow, call Bo at 1`."""
 _BEFORE = re.compile(r"\b(?:before|vor|avant|antes del?) (?:(?:the|dem|le|la|el) )?(?:next )?$")
 """Matches the words before a day on which it is too late, unless a time is named."""
+_DUTY = re.compile(_TABLE["duty"], re.IGNORECASE)
 _THE = re.compile(r"[ ,(]*(?:(?:the|den|dem|der|le|el) )?")
 _PARTS = {"morning": time(9), "noon": time(12), "afternoon": time(14), "evening": time(18)}
 _WORD = re.compile(r"[^\W\d_]+(?:[-’][^\W\d_]+)*")
@@ -112,19 +113,26 @@ def due_from(value: Any, zone: tzinfo) -> DueDate | None:
     return DueDate(local.date(), local.time().replace(second=0, microsecond=0))
 
 
+def duty_start(text: str) -> int:
+    """Return where the first clause with a duty begins behind clauses about something else; 0 if there is none."""
+    duty = _DUTY.match(text[:MOST_CHARS].replace("'", "’"))
+    return duty.start("clause") if duty else 0
+
+
 def find_due(text: str, said: datetime) -> DueDate | None:
-    """Return the first future day or time in a text. `said` is the time of the text, in its author's zone. A weekday,
-    also `next Friday`, is the next such day after `said`. `before Friday` means Thursday. `next week` is its Monday, or
-    the weekday named with it. `next month` is its first day. `Monday in two weeks` is two weeks after the next Monday,
-    and `in two weeks on Monday` the Monday that is nearest to the day in two weeks."""
-    plain = in_english(text)
+    """Return the first future day or time in a text, or in the clause of its duty, if that names a day: `the demo is on
+    Friday, I'll send it today`. `said` is the time of the text, in its author's zone. A weekday, also `next Friday`, is
+    the next such day after `said`. `before Friday` means Thursday. `next week` is its Monday, or the weekday named with
+    it. `next month` is its first day. `Monday in two weeks` is two weeks after the next Monday, and `in two weeks on
+    Monday` the Monday that is nearest to the day in two weeks."""
+    own = in_english(text[duty_start(text) :])
+    plain = own if any(future_days(own, said)) else in_english(text)
     clocks = list(_CLOCK.finditer(plain))
     days = list(future_days(plain, said))
     if days:
         match, moment = days[0]
         is_before = _BEFORE.search(plain, 0, match.start(match.lastgroup or 0))
-        ahead = match["ahead"] or ""
-        if "hour" in ahead or "minute" in ahead:
+        if re.search("hour|minute", match["ahead"] or ""):
             return DueDate(moment.date(), moment.time().replace(second=0, microsecond=0))
         for other, day in days[1:2]:
             if f"{day:%A}".lower() == match["word"] and _THE.fullmatch(plain, match.end(), other.start()):
@@ -144,8 +152,8 @@ def _clock_of(day: re.Match[str], clocks: Sequence[re.Match[str]], plain: str) -
     found: dict[int, re.Match[str]] = {}
     for clock in reversed(clocks):
         start, end = min(day.end(), clock.end()), max(day.start(), clock.start())
-        breaks = (start <= mark.start(1) for mark in _BREAK.finditer(plain, 0, end))
-        if not (any(breaks) or _CORE.search(plain, start, end)):
+        is_broken = any(start <= mark.start(1) for mark in _BREAK.finditer(plain, 0, end))
+        if not (is_broken or _CORE.search(plain, start, end)):
             found[end - start] = clock
     return found[min(found)] if found else None
 
