@@ -52,9 +52,9 @@ class BudgetedText:
 
     excerpts: tuple[Excerpt, ...]
     notices: tuple[str, ...] = ()
-    lead: tuple[str, ...] = ()
     candidates: tuple[Excerpt, ...] = ()
     """All excerpts that a session's start had to choose from."""
+    lead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
