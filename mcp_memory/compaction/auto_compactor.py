@@ -79,8 +79,8 @@ class AutoCompactor:
         whole, self._tree_changed = self._tree_changed or turn.asked, False
         try:
             work = await self._compactor.find_pending(whole=whole)
-            is_broken = "compaction" in self._health.faults
-            if is_broken or work.stale or work.improvable or work.is_untidy or work.fresh >= enough:
+            has_work = work.stale or work.improvable or work.is_untidy
+            if has_work or work.fresh >= enough or "compaction" in self._health.faults:
                 return await self._compact(work, turn)
         except Refused as error:  # the vault is read-only, or you have to confirm a mass deletion
             self._why_idle, self._tree_changed = error.message, True

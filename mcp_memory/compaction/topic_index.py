@@ -204,8 +204,7 @@ def _with_new_lists(
 ) -> Iterator[WriteStep]:
     if not texts:
         return
-    means = (index.mean_vectors([note.path for note in topic.all_notes]).sum(axis=0) for topic in topics)
-    directions = np.stack([unit(mean) for mean in means])
+    directions = np.stack([_direction(topic, index) for topic in topics])
     folders = [topic.folder for topic in topics]
     for at, topic in enumerate(topics):
         if (text := texts.get(topic.page_path)) is not None:
@@ -219,6 +218,11 @@ def _with_new_lists(
                 RELATED_PART: parts_of(related).get(RELATED_PART, []),
             }
             yield WriteStep(topic.page_path, with_related_section(text, related), text, parts)
+
+
+def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:
+    """Return the normalized mean vector of its notes."""
+    return unit(index.mean_vectors([note.path for note in topic.all_notes]).sum(axis=0))
 
 
 def _is_valid(page: NotePath, section: str, titles: dict[NotePath, str]) -> bool:

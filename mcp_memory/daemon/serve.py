@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 def serve(settings: Settings, *, on_listening: Callable[[Address], None], on_progress: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT. Raises HeldLock if the vault is taken, Busy if the port is taken."""
     # Until the server handles SIGTERM: unwind, rather than die with the address published.
-    signal.signal(signal.SIGTERM, _unwind)
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(0))
     share_one_arena()
     state = settings.state
     follow(settings)
@@ -75,10 +75,6 @@ def serve(settings: Settings, *, on_listening: Callable[[Address], None], on_pro
             anyio.run(_serve, settings, instance, listening, address, on_listening, on_progress)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Python resets a handler when it exits
         log.info("stopped")
-
-
-def _unwind(_signal: int, _frame: FrameType | None) -> None:
-    sys.exit(0)
 
 
 async def _serve(

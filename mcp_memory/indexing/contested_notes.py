@@ -48,8 +48,8 @@ class ContestedNotes:
             self._proposals = {}
             for one in waiting:
                 for name in map(NoteId, one.meta.get(CONTESTS, ())):
-                    changes = [note.updated for note in self._index.note_by_id(name) if note.updated]
-                    if not changes or not one.date or max(changes) <= one.date:
+                    notes, made = self._index.note_by_id(name), one.date
+                    if not any(note.updated and made and note.updated > made for note in notes):
                         self._proposals[name] = one
             self._remarks = {name: self._remark(one) for name, one in self._proposals.items()}
         return self._proposals

@@ -29,14 +29,11 @@ class Syntax(Protocol):
         ...
 
 
-def syntax_of(file: Path) -> Syntax:
-    return toml if file.suffix == ".toml" else jsonc
-
-
 def read_table(file: Path) -> dict[str, Any]:
     """Return a parsed file; empty if it is missing or broken, because then its client can't load it."""
+    syntax = toml if file.suffix == ".toml" else jsonc
     with suppress(McpMemoryError):
-        return table_at(syntax_of(file).value_of(text_file.read_text(file)))
+        return table_at(syntax.value_of(text_file.read_text(file)))
     return {}
 
 

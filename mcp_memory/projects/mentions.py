@@ -39,11 +39,7 @@ def names_mentioned(text: str, projects: Projects) -> frozenset[str]:
 
 def _is_name(found: re.Match[str], text: str) -> bool:
     before, word = text[max(0, found.start() - _NEAR_CHARS) : found.start()], found[0].lower()
-    if _OF_PROGRAMS.fullmatch(word) or _is_english(word):
+    vocabulary = files("mcp_memory.embedders.bundled") / "vocab.txt"
+    if _OF_PROGRAMS.fullmatch(word) or f"\n{word}\n" in vocabulary.read_text("utf-8"):  # an English word
         return bool(_BEFORE_A_PROJECT.search(before)) and text[found.end() : found.end() + 1] != "-"
     return not _ARTICLE.search(before)
-
-
-def _is_english(word: str) -> bool:
-    """Return whether the bundled model's vocabulary has the word as a whole."""
-    return f"\n{word}\n" in (files("mcp_memory.embedders.bundled") / "vocab.txt").read_text("utf-8")

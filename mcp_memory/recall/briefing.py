@@ -303,8 +303,8 @@ class Briefer:
         pointed: Iterable[Passage] = (),
     ) -> Briefing:  # fmt: skip
         """Record the briefing; `passages`, and pointers to those `pointed` to, stay in the session's context."""
-        assembly = recalled.assembly
-        if not (assembly.lead or assembly.excerpts or assembly.notices):
+        text = recalled.assembly
+        if not (text.lead or text.excerpts or text.notices):
             return Briefing(degraded=recalled.degraded)
         marks = [*map(mark_of, passages), *map(pointer_mark, pointed)]
         notes, given = tuple(notes), [*((*recalled.passages, *recalled.unsure) or passages)]

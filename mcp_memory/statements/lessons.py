@@ -46,7 +46,7 @@ _FENCED = re.compile(r"^`{3,}\n.*?^`{3,}$", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\s\w]|_")
 
 Attempt = list[TranscriptMessage]
-"""What was said and called, in order, up to a failure or to your answer."""
+"""The messages and calls, in order, up to a failure or to your answer."""
 
 
 class Trouble:

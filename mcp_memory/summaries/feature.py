@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import Checkpoint
@@ -106,7 +107,7 @@ class SessionSummaries:
         if not times or not is_worth_telling(parts):
             self._remove_page(captured)
             return None
-        notes = dict.fromkeys(note for points in parts.values() for point in points for note in point.notes)
+        notes = dict.fromkeys(note for point in chain(*parts.values()) for note in point.notes)
         found = [(note, self.index.note_by_id(note)) for note in notes]
         stored = [note for note, known in found if any(one.state is not NoteState.DELETED for one in known)]
         covers = etag_of(repr([parts, stored]).encode(errors="replace"))[:16]

@@ -25,7 +25,7 @@ JOIN, LEAD = 0.14, 0.5
 common with the next topic."""
 
 UNTITLED = 0.75
-"""The factor for a note whose title adds no word to its text, as that of a note without one."""
+"""The factor for a note whose title adds no word to its text, so that it counts like an untitled note."""
 
 MOST_BARE = 300
 """The most notes that are compared in a round, the newest."""
@@ -65,13 +65,14 @@ class BareNotes(NamedTuple):
         ranked = np.sort(np.pad(self.fits, ((0, 0), (1, 0))))
         clear = [at for at, fits in enumerate(ranked) if fits[-1] - fits[-2] >= LEAD * fits[-1]]
         found = best_hosts(self.fits, clear, np.eye(len(room), dtype=np.float32), room, JOIN)
-        return {host: [self.rows[at] for at in some] for host, some in found.items()}
+        return {host: np.take(self.rows, some).tolist() for host, some in found.items()}
 
     def groups(self, taken: Collection[int], config: TopicsConfig) -> list[list[int]]:
         """Return the notes of new topics, without those that are taken."""
         rest = [at for at, row in enumerate(self.rows) if row not in taken]
+        rows = np.take(self.rows, rest)
         groups = map(sorted, linked(self.cosines[np.ix_(rest, rest)], SAME_SUBJECT, config.max_leaves))
-        return [[self.rows[rest[at]] for at in group] for group in sorted(groups) if len(group) >= config.min_leaves]
+        return [rows[group].tolist() for group in sorted(groups) if len(group) >= config.min_leaves]
 
 
 def best_hosts(

@@ -129,7 +129,8 @@ def _filed_by_subject(
     hosts = [topic for topic in room if room[topic] > 0 and not tree.topics.get(topic)]
     bare = [row for row in ready if tree.notes[row].said]
     compared = BareNotes.of(tree.notes, tree.vectors, bare, [tree.leaves[host] for host in hosts])
-    joins = {hosts[at]: rows for at, rows in compared.joins([room[host] for host in hosts]).items()}
+    places = [room[host] for host in hosts]
+    joins = {hosts[at]: rows for at, rows in compared.joins(places).items()}
     named = [row for row in ready if not tree.notes[row].said]
     if hosts and named:
         middles = tree.middles(hosts)

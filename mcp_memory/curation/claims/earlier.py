@@ -16,8 +16,8 @@ from mcp_memory.text.language.word_lists import ENGLISH
 MOST_COMPARED = 50
 """The number of a name's newest claims that are compared with one another."""
 _STATES = ("away", "barred", "wish", "role", "gone")
-"""An absence and a ban that end, a wish in place of which another is named, a duty that another person takes over, and
-all that is said of something that is gone."""
+"""States that end: an absence, a ban, a wish that another one replaces, a duty that another person takes over, and
+whatever was said of something that is gone. Their word tables are in `names.toml`."""
 
 
 class Newer(NamedTuple):
@@ -41,13 +41,9 @@ def find_newer(told: Sequence[Claim], name: Name) -> dict[int, Newer]:
             later = updates.find(at, _note(name.pattern.sub("¤", part), one))
             for state in _STATES if later is None else ():
                 if shows(f"{state}_before", part):
-                    ends = (
-                        new
-                        for new in range(at, len(news))
-                        if times[new] > times[at] and shows(f"{state}_now", news[new])
-                    )
-                    later = next(ends, later)
-            if later is not None and holding[later].project in (None, one.project):
+                    ends = (new for new, text in enumerate(news) if shows(f"{state}_now", text))
+                    later = next((new for new in ends if times[new] > times[at]), later)
+            if later is not None and holding[later].project in {None, one.project}:
                 changed[part] = later
         if changed:
             found[id(one)] = Newer(holding[max(changed.values())], changed)

@@ -206,7 +206,7 @@ def _mentions(one: Evidence, titled: Set[str]) -> Iterator[_Mention]:
 
 
 def _has_lead(parts: Sequence[str]) -> bool:
-    """Return whether the words begin with a title or role that is no part of a name. In `Baker Street` it is."""
+    """Return whether the words begin with a title or role. In `Baker Street` the role is part of the name."""
     is_name = not parts[1:] or parts[1] in {"of", "des", "du"} or (not parts[2:] and shows("head", parts[1]))
     return not is_name and shows("lead", parts[0])
 

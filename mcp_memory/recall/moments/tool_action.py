@@ -142,7 +142,8 @@ def repeats(message: TranscriptMessage, failed: TranscriptMessage) -> bool:
 
 def is_same_call(message: TranscriptMessage, failed: TranscriptMessage) -> bool:
     """Return whether a call does the same as a failed call, perhaps more verbosely, or something else after it."""
-    commands, before = ([_VERBOSE.sub("", one) for one in _commands(each)] for each in (message, failed))
+    commands = [_VERBOSE.sub("", one) for one in _commands(message)]
+    before = [_VERBOSE.sub("", one) for one in _commands(failed)]
     return bool(before) and before[-1] in commands and {*commands[: commands.index(before[-1])]} <= {*before}
 
 

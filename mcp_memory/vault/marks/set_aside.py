@@ -23,7 +23,7 @@ SET_ASIDE = "set_aside"
 """The key of a note's oddity in the `meta` of its record."""
 
 LEAST_ALIKE = 0.65
-"""The likeness of two versions of a note. Below it, `iPhone 2.md` is no copy of `iPhone.md`."""
+"""The likeness of two versions of a note. Below it, `iPhone 2.md` is not taken for a copy of `iPhone.md`."""
 
 _LEAST_KEPT = 0.9
 """The share of a short version's words that a much longer one still has."""

@@ -331,7 +331,7 @@ async def test_a_run_that_is_killed_at_any_write_is_done_by_the_next(world: Worl
         return killed
 
     whole = World(tmp_path / "whole", tmp_path / "state", world.models)
-    settings = {"recall": RecallConfig(memory_lines=5)}
+    settings: dict[str, Any] = {"recall": RecallConfig(memory_lines=5)}
     async with world.engine(**settings) as engine:
         await dream(engine)
         page = world.read("DREAMS.md").decode().replace(f"[ ] {PNPM}", f"[x] {PNPM}").replace("[ ] Lena", "[x] Lena")
@@ -492,7 +492,7 @@ async def test_a_line_is_stored_once_whatever_you_edit_after_a_killed_run(world:
         world.write("DREAMS.md", world.read("DREAMS.md").decode().replace(f"[ ] {PNPM}", f"[x] {PNPM}"))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("mcp_memory.curation.dreams.dream_sources.DreamSources.find_orders", killed)
-            with pytest.raises(BaseException):  # noqa: B017 -- in a group
+            with pytest.RaisesGroup(Killed, allow_unwrapped=True, flatten_subgroups=True):
                 await dream(engine)
     world.write(edited, world.read(edited).decode().replace("never npm", "npm is out"))
     async with world.engine() as engine:
