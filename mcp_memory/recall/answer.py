@@ -17,13 +17,14 @@ from mcp_memory.recall.excerpts import excerpt_of
 from mcp_memory.recall.moments.follow_ups import with_answer
 from mcp_memory.recall.moments.shown_notes import odds_of
 from mcp_memory.recall.note_reader import NoteReader
-from mcp_memory.recall.remarks.note_remarks import ASKS_WHY, remarks_on, with_reasons
+from mcp_memory.recall.remarks.note_remarks import remarks_on
 from mcp_memory.recall.reminders import commitments, due_line
 from mcp_memory.recall.session_start import NO_BUDGETS, NewestNotes, SessionStart, memory_over_budget
 from mcp_memory.recall.topic_page import SubjectPages, TopicPage, TopicPages, choose_with_page
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.search.ranking import RankedChunk, RankedList
+from mcp_memory.search.reasons import ASKS_WHY, with_reasons
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.search.thresholds import LIKELY
 from mcp_memory.text.language.terms import topic_asked_about
@@ -141,11 +142,11 @@ class RecallAnswerer:
         unsure = tuple(passage for passage in found_unsure if not (known and known(passage)))
         if is_prompt and not chosen:
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded, ranked.confidence, pointed, unsure)
+        if ASKS_WHY.search(query):
+            given = self.index, chosen, replace(filters, private=self.config.private_marks)
+            chosen = await in_thread(with_reasons, *given, deadline_s=LOOK_S, what="following links")
         relevant = await self._now(chosen, filters, query)
         relevant = list(compress(relevant, fit_kinds(map(excerpt_of, relevant), phase.kind_budgets)))
-        if ASKS_WHY.search(query):
-            given = self.index, relevant, replace(filters, private=self.config.private_marks)
-            relevant = await in_thread(with_reasons, *given, deadline_s=LOOK_S, what="following links")
         note = await self.searcher.remark(ranked, filters)
         notices += [f"{NOTE}{note}."] if note else []
         frame = self._frame("memory", budget_tokens, notices)

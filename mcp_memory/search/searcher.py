@@ -28,6 +28,7 @@ from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import explain_no_hits, is_empty, passages_left_out, without_filters
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
+from mcp_memory.search.reasons import ASKS_WHY, with_reasons
 from mcp_memory.search.relevance import relevances
 from mcp_memory.search.retrievers import KeywordRows, Mode, RetrievedRows, RetrieverConfig, Retrievers
 from mcp_memory.search.thresholds import UNSURE
@@ -104,15 +105,23 @@ class Searcher:
         mode: Mode = "hybrid",
         explain: bool = False,
         is_prompt: bool = False,
+        reasons: Filters | None = None,
     ) -> SearchResult:
-        """Return at most `limit` hits. Raises IndexUnavailable or DeadlineExceeded if no retriever answers."""
+        """Return at most `limit` hits; for a question why, also linked reasons that the filters `reasons` admit. Raises
+        IndexUnavailable or DeadlineExceeded if no retriever answers."""
         ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain, is_prompt=is_prompt)
-        hits = tuple(hit_of(ranked, self._config.snippet_chars, self._clock()) for ranked in ranking.passages)
+        found: Sequence[RankedChunk] = ranking.passages
+        if reasons and ASKS_WHY.search(query):
+            found = await self._retrievers.run(partial(with_reasons, self._index, found, reasons), "following links")
+        hits = tuple(hit_of(ranked, self._config.snippet_chars, self._clock()) for ranked in found[:limit])
         note = await self.remark(ranking, filters)
         degraded = "; ".join([*([ranking.degraded] if ranking.degraded else []), *ranking.stale]) or None
-        others = await self._left_out(query, filters, limit, mode) if explain else ()
-        sure, signs = round(ranking.confidence, 3), ranking.signs.as_dict
-        return SearchResult(hits, sure, self._clock(), degraded, note, signs, others)
+        others: tuple[FilteredOut, ...] = ()
+        if explain:
+            wide = await self.rank(query, filters=without_filters(filters), limit=limit, mode=mode)
+            others = passages_left_out((ranked.passage for ranked in wide.passages), filters)
+        sure = round(ranking.confidence, 3)
+        return SearchResult(hits, sure, self._clock(), degraded, note, ranking.signs.as_dict, others)
 
     async def rank(
         self,
@@ -192,9 +201,7 @@ class Searcher:
 
     async def _read(self, part: Part) -> None:
         try:
-            await in_thread(
-                self._retrievers.read, part, WARM_S, deadline_s=WARM_S, what="reading the index into memory"
-            )
+            await in_thread(self._retrievers.read, part, WARM_S, deadline_s=WARM_S, what="reading the index")
         except McpMemoryError as error:
             log.warning("the index is not in memory yet: %s", error.code)
 
@@ -276,11 +283,6 @@ class Searcher:
             most=most_boost(question, weights),
             passages_of=self._index.passages,
         )
-
-    async def _left_out(self, query: str, filters: Filters, limit: int, mode: Mode) -> tuple[FilteredOut, ...]:
-        """Return the passages that the filters exclude from the first `limit` hits. Raises as `search`."""
-        wide = await self.rank(query, filters=without_filters(filters), limit=limit, mode=mode)
-        return passages_left_out((ranked.passage for ranked in wide.passages), filters)
 
 
 def _scores(fused: ScoredRows) -> dict[int, float]:

@@ -69,6 +69,9 @@ async def test_a_question_why_also_gets_the_note_that_is_linked_as_the_reason(wo
         await engine.append(content, kind="decision", project="shop")
         assert "four minutes" in await engine.recall(question, project="shop")
         assert "four minutes" not in await engine.recall("How do we build wheels, uv or pip?", project="shop")
+        first, second, *_ = (await engine.search(question, project="shop")).hits
+        assert (first.kind, second.id, second.score) == ("decision", reason.id, first.score)
+        assert len((await engine.search(question, project="shop", limit=1)).hits) == 1
 
 
 async def test_a_reason_that_nobody_may_be_told_is_not_shown(world: World) -> None:
@@ -76,3 +79,4 @@ async def test_a_reason_that_nobody_may_be_told_is_not_shown(world: World) -> No
         reason = await engine.append("Petra is ill.", kind="fact", project="shop", tags=["private"])
         await engine.append(f"Jonas deploys.\n\nbecause: [[{reason.id[-6:]}]]", kind="fact", project="shop")
         assert "ill" not in await engine.recall("Why does Jonas deploy?", project="shop")
+        assert reason.id not in [hit.id for hit in (await engine.search("Why does Jonas deploy?", project="shop")).hits]

@@ -42,6 +42,7 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
         mode=request.mode,
         explain=request.explain,
         is_prompt=request.is_prompt,
+        reasons=replace(filters, private=core.config.recall.private_marks),
     )
     if filters.states - {NoteState.ACTIVE}:
         paths = {hit.path for hit in result.hits}

@@ -2,33 +2,26 @@
 they are linked with. Point to notes that perhaps help with a prompt, since a line of ids and titles costs little if the
 guess is wrong."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.excerpts import excerpt_of, named, shortened
+from mcp_memory.search.reasons import MOST_READ, is_seen_from
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.sentences import beginning
 from mcp_memory.text.markdown.links import find_links, resolve
-from mcp_memory.text.markdown.note_links import PLAIN, REASONS, NoteLink
+from mcp_memory.text.markdown.note_links import PLAIN, NoteLink
 from mcp_memory.text.text_hash import text_hash
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.succession.chains import Chains
 from mcp_memory.vault.succession.entry_marks import note_of
 
-ASKS_WHY = re.compile(
-    r"\b(?:why|how come|reason|warum|wieso|weshalb|weswegen|grund|pourquoi|raison|por ?qu[eé]|motivo|razón)\b",
-    re.IGNORECASE,
-)
-"""Matches a question for a reason."""
 NOW_CHARS = 200
 """The most characters of the replacement's text."""
 
 MOST_OF_A_PAGE, MOST_NEAREST = 20, 3
-MOST_READ = 100
 MOST_POINTERS = 3
 
 
@@ -70,19 +63,6 @@ def describe_links(index: Index, files: Sequence[NoteFile], filters: Filters) ->
     return [f"{name}: {', '.join(some)}" for name, some in lines.items() if some]
 
 
-def with_reasons(index: Index, passages: Iterable[Passage], filters: Filters) -> list[Passage]:
-    """Return the passages, each followed by the notes that its note links as a reason."""
-    found: dict[int, Passage] = {}
-    for passage in passages:
-        found.setdefault(passage.chunk_id, passage)
-        for one in index.links_from(passage.note.path)[:MOST_READ]:
-            is_reason = one.link.type in REASONS and len(one.targets) == 1
-            if is_reason and _is_told(index.note(one.targets[0]), passage.note, filters):
-                for reason in index.passages(one.targets[0]):
-                    found.setdefault(reason.chunk_id, reason)
-    return list(found.values())
-
-
 def _nearest(index: Index, notes: Collection[NoteRecord], filters: Filters) -> list[str]:
     """Return links such as `because "Title" (id)`, `from caused_by "Other" (id)`: first those with a type, then the
     notes that are linked. Only notes that the filters admit; without a project in the filters, only notes of the same
@@ -92,7 +72,7 @@ def _nearest(index: Index, notes: Collection[NoteRecord], filters: Filters) -> l
         (link.type == PLAIN, is_back, link.at, path, link.type)
         for note in notes
         for link, path, is_back in linked(index, note.path)
-        if path not in shown and _is_told(index.note(path), note, filters)
+        if path not in shown and is_seen_from(note, index.note(path), filters)
     )
     best = {path: (link_type, is_back) for _, is_back, _, path, link_type in reversed(found)}
     nearest = list(dict.fromkeys(path for _, _, _, path, _ in found))[:MOST_NEAREST]
@@ -106,12 +86,6 @@ def linked(index: Index, path: NotePath) -> Iterator[tuple[NoteLink, NotePath, b
             yield one.link, one.targets[0], False
     for one in index.links_to(path, MOST_READ)[0]:
         yield one.link, one.source, True
-
-
-def _is_told(other: NoteRecord | None, note: NoteRecord, filters: Filters) -> bool:
-    if other is None or not replace(filters, project=filters.project or note.project).admits(other):
-        return False
-    return other.project is None or other.project in {filters.project, note.project}
 
 
 def _phrase(index: Index, path: NotePath, link_type: str, is_back: bool) -> str:
