@@ -43,9 +43,11 @@ class FinishedSessions:
             return None
         return cast("dict[str, int]", found) if isinstance(found, dict) else None
 
-    def due(self, is_due_again: Callable[[Checkpoint], bool] = lambda _: False) -> list[Checkpoint]:
-        """List the sessions to handle, longest idle first, without sessions started by an agent, and files of
-        sub-agents."""
+    def due(
+        self, is_due_again: Callable[[Checkpoint], bool] = lambda _: False, idle: timedelta = IDLE
+    ) -> list[Checkpoint]:
+        """List the sessions to handle that have ended or been `idle`, longest idle first, without sessions started by
+        an agent, and files of sub-agents."""
         now = self._clock()
         self._handled = self._read() or {}
         found = [
@@ -54,7 +56,7 @@ class FinishedSessions:
             if one.captured_at and not one.context.delegated and "/subagents/" not in one.name
             if self._version(one) != self._handled.get(one.name) or is_due_again(one)
         ]
-        return [one for age, name, one in sorted(found, reverse=True) if age >= IDLE or name in self.ended]
+        return [one for age, name, one in sorted(found, reverse=True) if age >= idle or name in self.ended]
 
     def mark_handled(self, *checkpoints: Checkpoint) -> None:
         """Record durably that these sessions were handled as they are. Raises OSError."""

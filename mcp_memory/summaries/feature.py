@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import Checkpoint
-from mcp_memory.capture.finished_sessions import FinishedSessions
+from mcp_memory.capture.finished_sessions import IDLE, FinishedSessions
 from mcp_memory.capture.service import STEP_S
 from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.core.core import Core, Feature, Operation
@@ -67,8 +67,11 @@ class SessionSummaries:
         )
 
     async def run(self, turn: JobTurn) -> JobReport | None:
-        """Summarize the sessions that are due, longest idle first. Raises StorageFailed, IndexUnavailable."""
-        due = await in_thread(self.finished.due, self._quotes_forgotten, deadline_s=STEP_S, what="looking at sessions")
+        """Summarize the sessions that are due, longest idle first, and also those that go on if you asked for it.
+        Raises StorageFailed, IndexUnavailable."""
+        idle = timedelta() if turn.asked else IDLE
+        look, what = self.finished.due, "looking at sessions"
+        due = await in_thread(look, self._quotes_forgotten, idle, deadline_s=STEP_S, what=what)
         written: list[NotePath] = []
         for checkpoint in due[:MOST_SESSIONS]:
             await turn.lull(lambda: False)

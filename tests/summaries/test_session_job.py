@@ -51,7 +51,6 @@ def sessions(world: World) -> Sessions:
 async def test_a_session_that_is_over_gets_one_page_that_only_its_own_folder_shows(sessions: Sessions, world: World):
     async with sessions.engine() as engine:
         file = await sessions.capture(engine, TALK)
-        assert await run(engine) == [], "it may go on"
         (page,) = await summarize(world, engine)
         text = world.read(page).decode()
         body = text.partition("\n---\n")[2]
@@ -70,6 +69,16 @@ async def test_a_session_that_is_over_gets_one_page_that_only_its_own_folder_sho
     (world.state / "summarized.json").unlink()
     async with sessions.engine() as engine:
         assert await summarize(world, engine) == [] and world.files() == before, "the same makes the same"
+
+
+async def test_a_session_that_goes_on_is_summarized_when_you_ask_and_again_later(sessions: Sessions, world: World):
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, TALK)
+        (page,) = await run(engine)
+        assert "fallback" not in world.read(page).decode()
+        more = line(10, "We decided to keep the old load balancer as a fallback.")
+        await sessions.capture(engine, TALK + more)
+        assert await summarize(world, engine) == [page] and "fallback" in world.read(page).decode()
 
 
 async def test_the_end_of_a_session_is_reported_and_the_next_one_starts_where_it_left_off(
