@@ -210,6 +210,11 @@ def tag_name(tag: str) -> str:
     return unicodedata.normalize("NFC", tag).casefold().strip().lstrip("#").strip("/")
 
 
+def tags_in(lists: Iterable[str]) -> list[str]:
+    """Return the tags of lists with commas."""
+    return [tag.strip() for tags in lists for tag in tags.split(",")]
+
+
 def tag_names(tags: Iterable[str]) -> frozenset[str]:
     """Return the names that find these tags: `kiln` also finds the nested tag `kiln/hot`."""
     parts = [tag_name(tag).split("/") for tag in tags]
@@ -500,3 +505,4 @@ class Receipt:
     contradicts: tuple[Contradicted, ...] = ()  # the latest first
     superseded: Mapping[str, str] | None = None  # what this note replaced: id, path and the beginning of its text
     superseded_by: Mapping[str, str] | None = None  # of a duplicate: the active note in its place
+    due: str | None = None  # of a commitment: when, such as `Fri 2026-11-27`; empty if no date was found

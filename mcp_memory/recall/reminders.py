@@ -56,11 +56,6 @@ class Commitment:
     remark: str = ""
     """The correction that waits for review, in a remark."""
 
-    @property
-    def when(self) -> str:
-        """`Fri 2026-11-27`, with the time if it has one."""
-        return f"{self.due.day:%a %Y-%m-%d}{f' {self.due.at:%H:%M}' if self.due.at else ''}"
-
 
 @dataclass(frozen=True)
 class Reminder:
@@ -143,7 +138,7 @@ def asked_about(found: Sequence[Commitment], question: str) -> list[Reminder]:
 
 def due_line(one: Commitment) -> str:
     """Return when a commitment is due, whatever the day, and its title."""
-    return f"{one.when} ({one.stage}): {_title(one)}"
+    return f"{one.due} ({one.stage}): {_title(one)}"
 
 
 def _stage(due: DueDate, now: datetime) -> Stage:
@@ -188,4 +183,4 @@ def _text_of(note: NoteRecord, index: Index) -> tuple[str, str]:
 
 def _mark(one: Commitment) -> str:
     """Return a mark of 16 hexadecimal digits; a postponed commitment gets another one, so that it is shown again."""
-    return text_hash(f"{one.note.id}\0{one.stage}\0{one.when}", 16)
+    return text_hash(f"{one.note.id}\0{one.stage}\0{one.due}", 16)

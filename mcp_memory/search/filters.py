@@ -9,7 +9,7 @@ from typing import Any
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
-from mcp_memory.models import Clock, FilteredOut, Filters, NoteRecord, NoteState, Passage, is_channel
+from mcp_memory.models import Clock, FilteredOut, Filters, NoteRecord, NoteState, Passage, is_channel, tags_in
 from mcp_memory.projects.mentions import names_mentioned
 from mcp_memory.projects.projects import Projects
 from mcp_memory.storage.path_rules import is_note
@@ -112,7 +112,7 @@ def filters_from(
         states=frozenset(states),
         path_prefix=prefix,
         kinds=frozenset(one_line("kind", kind) for kind in kinds) if kinds else None,
-        tags=frozenset(one_line("tag", tag) for tag in tags) if tags else None,
+        tags=frozenset(one_line("tag", tag) for tag in tags_in(tags)) if tags else None,
         project=None if project in (None, "", ANY_PROJECT) else one_line("project", project or ""),
         since=start,
         until=end,

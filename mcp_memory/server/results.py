@@ -64,6 +64,7 @@ def append_result(receipt: Payload) -> ToolResult:
         return ToolResult("unknown: call again with the same content", structured_content=receipt)
     text = f"{receipt['outcome']}: id {in_line(short_id(receipt['id']))}"
     text += " · found after the next sweep" if receipt["indexed"] == "pending" else ""
+    text += f" · due {receipt['due'] or 'unknown, no date was found: pass `due`'}" if "due" in receipt else ""
     text += link_text("replaced", receipt.get("superseded"))
     text += link_text("already stored, but since replaced by", receipt.get("superseded_by"))
     text += "".join(link_text("contradicts", one) for one in receipt["contradicts"])

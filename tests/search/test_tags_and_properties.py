@@ -53,6 +53,14 @@ async def test_a_tag_is_found_in_every_form(world: World) -> None:
         assert not await found(engine, "pottery", tags=["2026"]), "a number alone is no tag"
 
 
+async def test_tags_with_commas_are_several_tags(world: World) -> None:
+    async with world.engine() as engine:
+        stored = await engine.append("Pottery needs a kiln.", tags=["clay, kiln", "hot"])
+        assert "tags: [clay, kiln, hot]" in world.read(stored.path).decode()
+        assert await found(engine, "pottery", tags=["hot,clay"]) == [stored.path]
+        assert not await found(engine, "pottery", tags=["hot,cold"])
+
+
 HEADS = {
     "description: The board XRAY-78 of the third batch": "XRAY-78",
     "author: Ursula Le Guin": "Le Guin",

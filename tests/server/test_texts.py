@@ -53,6 +53,13 @@ def test_a_note_is_stored_found_read_and_forgotten_by_text_alone(daemon: Running
     assert reader("memory_forget", id=note, restore=True) == f"active: {place} · id {note}"
 
 
+def test_the_receipt_of_a_commitment_names_the_day_that_was_read(reader: TextOnly):
+    promised = reader("memory_append", content="Send the slides on 2099-01-02.", kind="commitment")
+    assert promised.endswith(" · due Fri 2099-01-02")
+    undated = reader("memory_append", content="Paint the dinghy.", kind="commitment")
+    assert undated.endswith(" · due unknown, no date was found: pass `due`")
+
+
 def test_what_is_said_of_all_hits_is_in_the_text_too(reader: TextOnly):
     reader("memory_append", content="Thistles are cut in June.", kind="fact")
     nothing = reader("memory_search", query="thistles", kinds=["commitment"], mode="keyword", explain=True)

@@ -107,7 +107,7 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.argument("words", metavar="[CONTENT]...", nargs=-1)
 @click.option("-k", "--kind", default="note", show_default=True, help="decision, preference, fix, log, …")
 @click.option("--title", help="5 to 15 words to find it by; default: from the content.")
-@click.option("--tag", "tags", multiple=True, help="May be repeated.")
+@click.option("--tag", "tags", multiple=True, help="May be repeated, or list several: a,b.")
 @click.option("--when", multiple=True, help="A task or question that the note helps with; up to 3 times.")
 @click.option("--supersedes", metavar="ID", help="The note or entry to replace.")
 @click.option("--expires", metavar="WHEN", help="When it expires: Friday, in 2 weeks, 2026-12-31.")
@@ -132,11 +132,6 @@ def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
         content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     answer = cli.ask("append", content=content, source=PERSON, **fields)
     lines = [*_receipt_lines(answer), *([f"expires {fields['expires']}"] if fields["expires"] else [])]
-    if fields["kind"] == "commitment" and not cli.as_json:
-        due = [one["when"] for one in cli.ask("due", project="*")["commitments"] if one["id"] == answer["id"]]
-        lines.append(
-            f"due {due[0]}" if due else "no date was found in the text, so nobody will be reminded: pass --due"
-        )
     cli.show(answer, lines)
 
 
@@ -145,6 +140,9 @@ def _receipt_lines(answer: Facts) -> Iterator[str]:
     yield from (fit("similar", one["text"], short_id(one["id"])) for one in answer["similar"])
     yield from chain_lines("replaced", answer.get("superseded"))
     yield from chain_lines("already stored, but since replaced by", answer.get("superseded_by"))
+    if "due" in answer:
+        no_date = "no date was found in the text, so nobody will be reminded: pass --due"
+        yield f"due {answer['due']}" if answer["due"] else no_date
     for one in answer["contradicts"]:
         yield fit("contradicts", one["why"], short_id(one["id"]))
         yield from wrap(one["text"], "  ")

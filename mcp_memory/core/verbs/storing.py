@@ -26,10 +26,11 @@ from mcp_memory.models import (
     SimilarNote,
     is_below,
     is_channel,
+    tags_in,
 )
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place, quote
-from mcp_memory.text.dates.due import find_due
+from mcp_memory.text.dates.due import due_from, find_due
 from mcp_memory.text.markdown.note_links import REPLACES, note_links
 from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.config import COMMITMENT, LOG
@@ -153,7 +154,7 @@ async def _draft(core: Core, request: AppendRequest) -> Draft:
         content=request.content,
         kind=kind,
         title=request.title.strip() if request.title else None,
-        tags=tuple(tag.strip() for tag in request.tags or ()),
+        tags=tuple(tags_in(request.tags or ())),
         when=tuple(request.when or ()),
         project=None if is_for_all else core.projects.label_named(request.project),
         session=request.session,
@@ -265,9 +266,11 @@ async def _write(core: Core, draft: Draft, supersedes: Place | None) -> Receipt:
     before = stored.replaced
     later = before and before.record.path != old
     why = f"{old} was already replaced by this note" if later else ""
+    due = due_from(record.meta.get("due"), core.vault.layout.tz) if record.kind == COMMITMENT else None
     return Receipt(
         note_id, record.path, record.etag, stored.outcome, indexed,
         superseded=link_of(core, before, why), superseded_by=link_of(core, stored.holding),
+        due=str(due or "") if record.kind == COMMITMENT else None,
     )  # fmt: skip
 
 

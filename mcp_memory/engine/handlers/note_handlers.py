@@ -145,7 +145,8 @@ async def due(core: Core, request: DueRequest) -> Payload:
         {
             **{name: getattr(one.note, name) for name in ("id", "path", "project", "source", "session")},
             "title": one.text,
-            "due": one.note.meta["due"], "when": one.when, "stage": one.stage, "done_at": one.note.meta.get("done_at"),
+            "due": one.note.meta["due"], "when": str(one.due), "stage": one.stage,
+            "done_at": one.note.meta.get("done_at"),
             "owner": "you" if is_persons(one.note) else one.note.source,
         }
         for one in found

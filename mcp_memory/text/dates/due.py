@@ -97,6 +97,10 @@ class DueDate(NamedTuple):
     day: date
     at: time | None = None
 
+    def __str__(self) -> str:
+        """Return for example `Fri 2026-11-27`, with the time if it has one."""
+        return f"{self.day:%a %Y-%m-%d}{f' {self.at:%H:%M}' if self.at else ''}"
+
     def moment(self, zone: tzinfo) -> datetime:
         """The due time; for a day, its beginning."""
         return datetime.combine(self.day, self.at or time(), zone)
