@@ -1,9 +1,8 @@
 """Shows the pages of the guide, and the help of commands."""
 
 import difflib
-import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from mcp_memory.text.language.terms import content_words
 GUIDE = Path(__file__).parents[1] / "guide"
 FOR_MAINTAINERS = {"architecture", "contributing"}
 SETTINGS = "mcp-memory config default"
+EVERY_COMMAND = "mcp-memory help commands lists all commands"
 MOST_PLACES = 2
 """The most lines of a page that are shown for a word."""
 
@@ -47,7 +47,12 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
     topic = tuple(name.split())
     root = click.get_current_context().find_root()
     named = {**pages, "commands": list_commands()}
-    text = named.get(name) or _command_help(root, topic, list(named), {**pages, SETTINGS: shipped("default.toml")})
+    text = named.get(name) or _command_help(root, topic)
+    if not text:
+        text = "\n".join(_places(name, {**named, SETTINGS: shipped("default.toml")}))
+    if not text:
+        near = difflib.get_close_matches(name, [*named, *COMMANDS], n=1)
+        raise click.UsageError(f"No page or command {name!r}: {f'did you mean {near[0]}?' if near else EVERY_COMMAND}")
     if name in pages and is_styled() and not cli.as_json:
         from rich.console import Console
         from rich.markdown import Markdown
@@ -57,36 +62,32 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
         cli.show({"topic": name, "text": text}, [text.rstrip("\n")])
 
 
-def _command_help(root: click.Context, names: tuple[str, ...], pages: list[str], texts: Mapping[str, str]) -> str:
-    """Return the help of a command, or for other words the places in `texts` that mention them. Raises UsageError for
-    words that nothing mentions."""
+def _command_help(root: click.Context, names: tuple[str, ...]) -> str | None:
+    """Return the help of a command; None for other words."""
     context = root
-    meant = SHORTCUTS.get(names[0], names[0]).partition(" --")[0]
-    for name in (*meant.split(" "), *names[1:]):
-        is_known = context is not root or name in {*COMMANDS, *MEANT}
-        places = "\n".join(_places(names, texts))
-        if not is_known and places:
-            return places
-        if near := None if is_known else difflib.get_close_matches(name, pages, n=1):
-            raise click.UsageError(f"No page {name!r}: did you mean {near[0]}?")
-        command = context.command.get_command(context, name) if isinstance(context.command, click.Group) else None
+    for name in (*SHORTCUTS.get(names[0], names[0]).partition(" --")[0].split(), *names[1:]):
+        if not isinstance(context.command, click.Group) or (context is root and name not in COMMANDS):
+            return None
+        command = context.command.get_command(context, name)
         if command is None:
-            if places:
-                return places
-            raise click.UsageError(f"No such command {' '.join(names)!r}: mcp-memory help commands lists all commands")
+            return None
         context = click.Context(command, parent=context, info_name=name)
     return context.get_help()
 
 
-def _places(words: tuple[str, ...], texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield the first lines of each text that have all these words."""
-    for name, text in texts.items():
-        found = (line for line in text.splitlines() if all(_mentions(line, word) for word in words))
-        command = name if name == SETTINGS else f"mcp-memory help {name}"
-        yield from (f"{command:<28} {line.strip()}" for line in islice(found, MOST_PLACES))
-
-
-def _mentions(line: str, word: str) -> bool:
-    """Return whether a line has a form of the word, such as `dream` for `dreaming`."""
-    stem = next(iter(content_words(word)), word)
-    return re.search(rf"(?<![^\W_]){re.escape(min(stem, word, key=len))}", line, re.IGNORECASE) is not None
+def _places(name: str, texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield the command that somebody means by `name`, and the first lines of each text that have these words together,
+    or else all of them; or else the titles of the texts that have them."""
+    if name in MEANT:
+        yield f"{f'mcp-memory {MEANT[name]}':<28} the command for {name!r}"
+    wanted = content_words(name) or {name}
+    lines = [(page, line.strip()) for page, text in texts.items() for line in text.splitlines()]
+    found = [one for one in lines if " " in name and name.lower() in one[1].lower()]
+    found = found or [one for one in lines if wanted <= content_words(one[1])]
+    found = found or [(page, text.splitlines()[0]) for page, text in texts.items() if wanted <= content_words(text)]
+    found.sort(key=lambda one: (one[0] == SETTINGS, not one[1].startswith("#")))
+    shown = Counter[str]()
+    for page, line in found:
+        shown[page] += 1
+        if shown[page] <= MOST_PLACES:
+            yield f"{page if page == SETTINGS else f'mcp-memory help {page}':<28} {line}"
