@@ -131,9 +131,10 @@ class JobBuilder:
         name. `title` is your title, if any."""
         sources = self._pages.read_sources(moving.topics, moving.leaves)
         project = common_project(moving.notes)
-        known_title = title or self._pages.project_title(NotePath(f"{parent}/"), project)
+        within = NotePath(f"{parent}/")
+        known_title = title or self._pages.project_title(within, project, () if moving.topics else sources)
         depth = 1 + max((topic.depth for topic in moving.topics), default=0)
-        above = self._pages.names_above(NotePath(f"{parent}/"), project)
+        above = self._pages.names_above(within, project)
         summary = self._pages.summarize(sources, depth, above, known_title, siblings)
         taken = {sibling.partition("-")[2] for sibling in siblings}
         slugs = [short_slug(phrase) for phrase in summary.title.split(", ")]

@@ -101,9 +101,12 @@ class PageWriter:
             sources.append(source)
         return sources
 
-    def project_title(self, folder: NotePath, project: str) -> str:
-        """Return the title of a project's own topic, the project's name; empty for any other topic."""
-        return project if folder.rpartition("/")[0] == self.vault.layout.in_home(TOPICS) else ""
+    def project_title(self, folder: NotePath, project: str, notes: Sequence[SummarySource]) -> str:
+        """Return the title of a project's own topic: the project's name, and the subject that all `notes` name, if any;
+        empty for any other topic. Notes of subtopics don't matter."""
+        if not project or folder.rpartition("/")[0] != self.vault.layout.in_home(TOPICS):
+            return ""
+        return ", ".join(filter(None, [project, shared_subject([subject_of(note.tags, project) for note in notes], 1)]))
 
     def names_above(self, folder: NotePath, project: str) -> str:
         """Return what a topic's title needn't repeat: its project, the subject of most of the project's notes, and the
@@ -111,7 +114,7 @@ class PageWriter:
         parent = NotePath(f"{folder.rpartition('/')[0]}/{PAGE}")
         notes = self.index.notes(Filters(project=project), MOST) if project else []
         subjects = [subject_of(note.tags, project) for note in notes if note.project == project]
-        titles = [page.title for page in self.index.pages(parent) if page.title != project]
+        titles = [page.title for page in self.index.pages(parent) if page.title.partition(", ")[0] != project]
         return " ".join([project, shared_subject(subjects, OF_MOST), *titles]).strip()
 
     def summarize(
@@ -159,11 +162,10 @@ class PageWriter:
             and frontmatter.parse(before.text).meta.get("source") == EXTRACTIVE
             and is_outgrown(before.record.title, [subject_of(source.tags, above) for source in sources])
         )
-        project_title = self.project_title(topic.folder, topic.project)
-        title = project_title
+        project_title = title = self.project_title(topic.folder, topic.project, () if topic.topics else sources)
         # A title stays while its notes contain its words. Words of a removed note must go.
         is_said = bool(before) and (_keeps_all(topic, before) or _say(sources, before.record.title))
-        if before and (topic.state.titled or project_title or not sources or is_said):
+        if before and (topic.state.titled or not sources or (is_said and not project_title)):
             title = before.record.title
         if outgrown and not project_title:
             title = ""

@@ -287,6 +287,24 @@ async def test_a_vault_that_cannot_be_written_says_so(toy_world: World) -> None:
             await engine.compact()
 
 
+async def test_a_projects_topic_is_found_by_the_subject_of_all_its_notes_until_it_has_two(toy_world: World) -> None:
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, by_subject=True, leaf_cosine=0.0)) as engine:
+
+        async def file(subject: str, text: str) -> set[str]:
+            for number in range(6):
+                said = f"{text} {number} minutes."
+                await engine.append(said, title=said, tags=[subject], project="books", kind="fact")
+            await embedded(engine)
+            await engine.compact()
+            return {topic.title for top in await tree_of(engine) for topic in top.walk()}
+
+        assert await file("month-end", "The card is charged again after") == {"books, month end"}
+        for question in ("how does month end work", "what do we know about books"):
+            assert "01-books/_summary.md" in await engine.recall(question)
+        assert await file("payroll", "A rollback takes") == {"books", "Month end", "Payroll"}
+        assert "month-end/_summary.md" in await engine.recall("how does month end work")
+
+
 async def test_a_plan_shows_what_a_run_files_first_and_a_subject_is_found_by_its_project(toy_world: World) -> None:
     async with toy_world.engine(topics=replace(ALL_AT_ONCE, by_subject=True, leaf_cosine=0.0)) as engine:
         for number in range(6):
