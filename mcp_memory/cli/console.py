@@ -77,7 +77,7 @@ def table(rows: Sequence[Sequence[str]], flexible: int) -> list[str]:
     `flexible` column where a line would be too long."""
     if not rows:
         return []
-    cells = list(map(_cells, rows))
+    cells = [[visible(" ".join(cell.split())) for cell in row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     spaces = 2 * (sum(width > 0 for width in widths) - 1)
     if (room := columns()) and sum(widths) + spaces > room:
@@ -94,10 +94,6 @@ def facts(rows: Mapping[str, str]) -> Iterator[str]:
     """Yield a line for each named value, with aligned values and without empty ones."""
     width = max(len(name) for name, value in rows.items() if value)
     yield from (f"  {name:<{width}}  {value}" for name, value in rows.items() if value)
-
-
-def _cells(row: Sequence[str]) -> list[str]:
-    return [visible(" ".join(cell.split())) for cell in row]
 
 
 def short_id(note_id: str) -> str:

@@ -16,7 +16,6 @@ from mcp_memory.text.language.terms import content_words
 GUIDE = Path(__file__).parents[1] / "guide"
 FOR_MAINTAINERS = {"architecture", "contributing"}
 SETTINGS = "mcp-memory config default"
-EVERY_COMMAND = "mcp-memory help commands lists all commands"
 MOST_PLACES = 2
 """The most lines of a page that are shown for a word."""
 
@@ -44,15 +43,14 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
         cli.show({"topics": titles}, lines)
         return
     name = " ".join(topic)
-    topic = tuple(name.split())
-    root = click.get_current_context().find_root()
     named = {**pages, "commands": list_commands()}
-    text = named.get(name) or _command_help(root, topic)
+    text = named.get(name) or _command_help(click.get_current_context().find_root(), name.split())
     if not text:
         text = "\n".join(_places(name, {**named, SETTINGS: shipped("default.toml")}))
     if not text:
         near = difflib.get_close_matches(name, [*named, *COMMANDS], n=1)
-        raise click.UsageError(f"No page or command {name!r}: {f'did you mean {near[0]}?' if near else EVERY_COMMAND}")
+        hint = f"did you mean {near[0]}?" if near else "mcp-memory help commands lists all commands"
+        raise click.UsageError(f"No page or command {name!r}: {hint}")
     if name in pages and is_styled() and not cli.as_json:
         from rich.console import Console
         from rich.markdown import Markdown
@@ -62,7 +60,7 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
         cli.show({"topic": name, "text": text}, [text.rstrip("\n")])
 
 
-def _command_help(root: click.Context, names: tuple[str, ...]) -> str | None:
+def _command_help(root: click.Context, names: list[str]) -> str | None:
     """Return the help of a command; None for other words."""
     context = root
     for name in (*SHORTCUTS.get(names[0], names[0]).partition(" --")[0].split(), *names[1:]):
@@ -77,14 +75,13 @@ def _command_help(root: click.Context, names: tuple[str, ...]) -> str | None:
 
 def _places(name: str, texts: Mapping[str, str]) -> Iterator[str]:
     """Yield the command that somebody means by `name`, and the first lines of each text that have these words together,
-    or else all of them; or else the titles of the texts that have them."""
+    or else all of them."""
     if name in MEANT:
         yield f"{f'mcp-memory {MEANT[name]}':<28} the command for {name!r}"
     wanted = content_words(name) or {name}
     lines = [(page, line.strip()) for page, text in texts.items() for line in text.splitlines()]
     found = [one for one in lines if " " in name and name.lower() in one[1].lower()]
     found = found or [one for one in lines if wanted <= content_words(one[1])]
-    found = found or [(page, text.splitlines()[0]) for page, text in texts.items() if wanted <= content_words(text)]
     found.sort(key=lambda one: (one[0] == SETTINGS, not one[1].startswith("#")))
     shown = Counter[str]()
     for page, line in found:

@@ -60,7 +60,7 @@ def _statement_in(kind: str, text: str) -> str:
         ruling = list(filter(is_rule, telling))
         chosen = (ruling or telling)[-1:]
     else:
-        ruling = [one for one in telling if _rules(one) or _has_value(one)]
+        ruling = [one for one in telling if _rules(one) or {fact.kind for fact in facts(one)} - {"name", "negation"}]
         chosen = (ruling or telling)[:1]
     for one in ruling:
         if one not in chosen and sum(map(len, chosen)) + len(one) <= MOST_CHARS:
@@ -75,7 +75,3 @@ def _joined(found: Iterable[str]) -> str:
 
 def _rules(text: str) -> bool:
     return is_rule(text) or denies(text) or LIMITS.search(text) is not None
-
-
-def _has_value(text: str) -> bool:
-    return any(fact.kind not in {"name", "negation"} for fact in facts(text))

@@ -196,7 +196,8 @@ class PageWriter:
 
     def _summarize(self, request: SummaryRequest, title: str) -> Summary:
         """Summarize within the budget of a page; `title` replaces the summarizer's title."""
-        length = sum(map(_length, request.sources)) // CHARS_PER_TOKEN
+        titles = (one.title for one in request.sources if one.title != derive_title(one.text))
+        length = sum(map(len, [*titles, *(one.text for one in request.sources)])) // CHARS_PER_TOKEN
         budget = min(MOST_TOKENS, max(LEAST_TOKENS, int(SHARE * length)))
         common = self._common(request.sources)
         summary = self.summarizer.summarize(
@@ -231,11 +232,6 @@ def _gist(body: str) -> str:
     said = [line.removeprefix("- ") for line in lines if line and not line.startswith(("#", "  "))]
     ends = enumerate(accumulate(map(len, said)))
     return " ".join(said[at] for at, end in ends if at < GIST_SENTENCES or end <= MOST_QUOTED)
-
-
-def _length(source: SummarySource) -> int:
-    """Return the length in characters, including the title unless it was taken from the text."""
-    return len(source.text) + (0 if source.title == derive_title(source.text) else len(source.title))
 
 
 def _previous_summary(topic: Topic, page: NoteFile | None, children: Sequence[PageChild]) -> tuple[str, Set[int]]:

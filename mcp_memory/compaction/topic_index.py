@@ -11,7 +11,7 @@ from ulid import ULID
 
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.models import Clock, NoteId, NotePath, is_closed
+from mcp_memory.models import Clock, NoteId, NotePath, is_below, is_closed
 from mcp_memory.runs.journal import JobEntry, RemoveStep, WriteStep
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.markdown import frontmatter
@@ -194,7 +194,8 @@ def nearest_topics(at: int, folders: Sequence[str], directions: NDArray[np.float
     for other in sorted(range(len(folders)), key=lambda topic: (-float(cosines[topic]), folders[topic])):
         if len(chosen) == MOST or cosines[other] < LEAST_COSINE:
             break
-        if not any(_are_nested(folders[other], folders[topic]) for topic in (at, *chosen)):
+        known = [folders[topic] for topic in (at, *chosen)]
+        if not any(is_below(folders[other], folder) or is_below(folder, folders[other]) for folder in known):
             chosen.append(other)
     return chosen
 
@@ -204,7 +205,8 @@ def _with_new_lists(
 ) -> Iterator[WriteStep]:
     if not texts:
         return
-    directions = np.stack([_direction(topic, index) for topic in topics])
+    means = (index.mean_vectors([note.path for note in topic.all_notes]) for topic in topics)
+    directions = np.stack([unit(vectors.sum(axis=0)) for vectors in means])
     folders = [topic.folder for topic in topics]
     for at, topic in enumerate(topics):
         if (text := texts.get(topic.page_path)) is not None:
@@ -220,16 +222,7 @@ def _with_new_lists(
             yield WriteStep(topic.page_path, with_related_section(text, related), text, parts)
 
 
-def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:
-    """Return the normalized mean vector of its notes."""
-    return unit(index.mean_vectors([note.path for note in topic.all_notes]).sum(axis=0))
-
-
 def _is_valid(page: NotePath, section: str, titles: dict[NotePath, str]) -> bool:
     """Return whether each line of a list of related topics links to a page by its current title."""
     near = [NotePath(resolve(link.target, page) or "") for link in find_links(section)]
     return titles.keys() >= {*near} and render_related(page, [(titles[path], path) for path in near]) == section
-
-
-def _are_nested(folder: str, other: str) -> bool:
-    return f"{folder}/".startswith(f"{other}/") or f"{other}/".startswith(f"{folder}/")

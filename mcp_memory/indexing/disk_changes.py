@@ -1,7 +1,7 @@
 """Record changes on disk that someone made in an editor, with a sync client or git. A sweep finds them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -97,7 +97,10 @@ def _same_note(
     now = [note for note in came if note.path not in found and _has_no_id(note)]
     if not was or len(was) * len(now) > MOST_COMPARED:
         return found
-    texts = {note.path: _runs(index, note.path) for note in (*was, *now)}
+    texts = {
+        note.path: runs([word for passage in index.passages(note.path) for word in passage.chunk.text.split()], RUN)
+        for note in (*was, *now)
+    }
     alike = [
         (one.path, other.path)
         for one in now
@@ -116,7 +119,3 @@ def _has_no_id(note: NoteRecord) -> bool:
 
 def _inode(signature: str) -> str:
     return signature.partition("-")[0]
-
-
-def _runs(index: Index, path: NotePath) -> Set[object]:
-    return runs([word for passage in index.passages(path) for word in passage.chunk.text.split()], RUN)

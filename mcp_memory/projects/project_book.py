@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, cast
@@ -148,12 +148,8 @@ def _label_of(header: str) -> str:
 
 
 def _block(project: Project) -> str:
-    lists = (f"{name} = {_list(getattr(project, name))}" for name in _LISTS if getattr(project, name))
+    lists = (f"{name} = [{', '.join(map(_quoted, listed))}]" for name in _LISTS if (listed := getattr(project, name)))
     return "\n".join((f"[{_quoted(project.label)}]", *lists)) + "\n"
-
-
-def _list(values: Iterable[str]) -> str:
-    return f"[{', '.join(map(_quoted, values))}]"
 
 
 def _quoted(text: str) -> str:

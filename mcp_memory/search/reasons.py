@@ -25,9 +25,9 @@ def with_reasons(index: Index, found: Iterable[RankedChunk], filters: Filters) -
         note = ranked.passage.note
         ordered.setdefault(ranked.passage.chunk_id, ranked)
         for one in index.links_from(note.path)[:MOST_READ]:
-            is_reason = one.link.type in REASONS and len(one.targets) == 1
-            if is_reason and is_seen_from(note, index.note(one.targets[0]), filters):
-                for reason in index.passages(one.targets[0]):
+            target = one.targets[0] if one.link.type in REASONS and len(one.targets) == 1 else None
+            if target and is_seen_from(note, index.note(target), filters):
+                for reason in index.passages(target):
                     ordered.setdefault(reason.chunk_id, replace(ranked, passage=reason, explain=None))
     return list(ordered.values())
 

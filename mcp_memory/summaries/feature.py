@@ -70,8 +70,8 @@ class SessionSummaries:
         """Summarize the sessions that are due, longest idle first, and also those that go on if you asked for it.
         Raises StorageFailed, IndexUnavailable."""
         idle = timedelta() if turn.asked else IDLE
-        look, what = self.finished.due, "looking at sessions"
-        due = await in_thread(look, self._quotes_forgotten, idle, deadline_s=STEP_S, what=what)
+        given = self.finished.due, self._quotes_forgotten, idle
+        due = await in_thread(*given, deadline_s=STEP_S, what="looking at sessions")
         written: list[NotePath] = []
         for checkpoint in due[:MOST_SESSIONS]:
             await turn.lull(lambda: False)

@@ -104,12 +104,10 @@ def _review(cli: CommandContext, wanted: Facts) -> None:
     lines += ["", f"mcp-memory review {', or '.join(decide)}; on a terminal: by keys"] if shown else [nothing]
     if stored := len(items) - len(shown):
         lines.append(f"{counted(stored, 'note')} stored already: mcp-memory review --stored")
-    cli.show({"conflicts": list(map(_as_conflict, items))} if is_conflict else {"waiting": items}, lines)
-
-
-def _as_conflict(item: Facts) -> Facts:
-    """Return the item with its notes under `newer` and `older`."""
-    return {"id": item["id"], "why": item["why"], **{note["role"]: note for note in item["notes"]}}
+    conflicts = (
+        {"id": item["id"], "why": item["why"], **{note["role"]: note for note in item["notes"]}} for item in items
+    )
+    cli.show({"conflicts": list(conflicts)} if is_conflict else {"waiting": items}, lines)
 
 
 def _decide_each(cli: CommandContext, decisions: Mapping[str, Sequence[str]]) -> None:

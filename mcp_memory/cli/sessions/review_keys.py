@@ -52,7 +52,8 @@ def by_subject(items: Sequence[Item]) -> list[Item]:
     """Put items about one subject behind the first of them."""
     from mcp_memory.text.language.terms import containment, content_words
 
-    words = [content_words(" ".join([item["text"], *map(_text_of, item["notes"])])) for item in items]
+    texts = ([item["text"], *(note.get("text") or note["title"] for note in item["notes"])] for item in items)
+    words = [content_words(" ".join(some)) for some in texts]
     left, ordered = list(range(len(items))), list[Item]()
     while left:
         first, *others = left
@@ -90,10 +91,6 @@ def item_lines(item: Facts, before: str = "") -> Iterator[str]:
 
 def _note_line(role: str, note: Facts) -> str:
     return fit(f"{role}:", note["title"] or note["path"], short_id(note["id"]), indent="  ")
-
-
-def _text_of(note: Facts) -> str:
-    return str(note.get("text") or note["title"])
 
 
 def decided_line(choice: str, done: Facts) -> str:

@@ -187,19 +187,14 @@ def _dropped_lines(page: Facts) -> Iterator[str]:
 def _plan_lines(answer: Facts, settings: Settings) -> Iterator[str]:
     for job in answer["plan"]:
         place = job["topic"] or f"a new topic{' in ' if job['parent'] else ''}{job['parent']}"
-        yield f"{place}: {' and '.join(_counts(job))}"
+        counts = [counted(len(job[f"{what}s"]), what) for what in ("note", "topic") if job[f"{what}s"]]
+        yield f"{place}: {' and '.join(counts)}"
         yield from (f"  {note['path']}  {note['title']}" for note in job["notes"])
         yield from (f"  {topic}" for topic in job["topics"])
     yield from (f"{folder}: a new page" for folder in answer["stale"])
     is_due = answer["plan"] or answer["stale"]
     yield "nothing was changed; to do it: mcp-memory topics compact" if is_due else "nothing to do"
     yield from _waiting_lines(answer, settings)
-
-
-def _counts(job: Facts) -> Iterator[str]:
-    for what in ("note", "topic"):
-        if job[f"{what}s"]:
-            yield counted(len(job[f"{what}s"]), what)
 
 
 def _result_lines(answer: Facts, settings: Settings) -> Iterator[str]:

@@ -15,7 +15,7 @@ def draw_tree(tree: Facts) -> list[str]:
     if tree["waiting"]:
         fresh = [(_note(note), ()) for note in tree["fresh"]]
         tops.append((f"not filed yet: {counted(tree['waiting'], 'note')}", fresh))
-    return list(_lines(tops))
+    return [shown for line, below in tops for shown in (line, *_branches(below))]
 
 
 def _topic(topic: Facts) -> Branch:
@@ -36,12 +36,6 @@ def _state(topic: Facts) -> list[str]:
 
 def _note(note: Facts) -> str:
     return f"{note['title']}  ({note['date'] or 'no date'})  {short_id(note['id'])}"
-
-
-def _lines(tops: Sequence[Branch]) -> Iterator[str]:
-    for line, below in tops:
-        yield line
-        yield from _branches(below)
 
 
 def _branches(branches: Sequence[Branch]) -> Iterator[str]:

@@ -266,11 +266,11 @@ async def _write(core: Core, draft: Draft, supersedes: Place | None) -> Receipt:
     before = stored.replaced
     later = before and before.record.path != old
     why = f"{old} was already replaced by this note" if later else ""
-    due = due_from(record.meta.get("due"), core.vault.layout.tz) if record.kind == COMMITMENT else None
+    due = str(due_from(record.meta.get("due"), core.vault.layout.tz) or "")
     return Receipt(
         note_id, record.path, record.etag, stored.outcome, indexed,
         superseded=link_of(core, before, why), superseded_by=link_of(core, stored.holding),
-        due=str(due or "") if record.kind == COMMITMENT else None,
+        due=due if record.kind == COMMITMENT else None,
     )  # fmt: skip
 
 

@@ -159,7 +159,8 @@ class Groups:
             self._add(one)
 
     def _add(self, one: Said) -> None:
-        near = self._near(one.text)
+        found = Counter(number for word in content_words(one.text) for number in self._of_word[word])
+        near = [number for number, _ in found.most_common(MOST_NEAR)]
         if one.kept >= LIKELY:
             for number in near:
                 pair = self._likeness.compare(best_of(self.groups[number]).text, one.text, LESS)
@@ -178,10 +179,6 @@ class Groups:
         self.groups[best].append(one)
         for word in content_words(one.text):
             self._of_word[word].add(best)
-
-    def _near(self, text: str) -> list[int]:
-        found = Counter(number for word in content_words(text) for number in self._of_word[word])
-        return [number for number, _ in found.most_common(MOST_NEAR)]
 
     def _alike(self, number: int, one: Said) -> float:
         """Return the likeness to the group's nearest wording; 0 if none has the same subject."""

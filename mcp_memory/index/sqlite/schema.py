@@ -88,9 +88,6 @@ class Tables:
 
     def create(self) -> list[str]:
         """Return the statements that make the generation's tables."""
-        return [*self._create_notes(), *self._create_passages()]
-
-    def _create_notes(self) -> list[str]:
         return [
             f"""CREATE TABLE {self.notes} (
                 number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -120,10 +117,6 @@ class Tables:
             f"CREATE TABLE {self.gone} (seq INTEGER PRIMARY KEY AUTOINCREMENT, number INTEGER NOT NULL)",
             f"CREATE TABLE {self.tags} (tag TEXT, number INTEGER, PRIMARY KEY (tag, number)) WITHOUT ROWID",
             f"CREATE INDEX {self.tags}_number ON {self.tags} (number)",
-        ]
-
-    def _create_passages(self) -> list[str]:
-        return [
             f"CREATE TABLE {self.chunks} (id INTEGER PRIMARY KEY, text BLOB, rest TEXT)",
             f"CREATE TABLE {self.vectors} (slot INTEGER PRIMARY KEY AUTOINCREMENT, chunk INTEGER, embedding INTEGER)",
             f"CREATE INDEX {self.vectors}_chunk ON {self.vectors} (chunk)",
@@ -142,6 +135,4 @@ class Tables:
 
     def drop(self) -> list[str]:
         """Return the statements that remove the tables."""
-        names = [self.notes, self.words, self.gone, self.tags, self.chunks, self.vectors, self.pending]
-        names += [self.links, self.names]
-        return [f"DROP TABLE {name}" for name in names]
+        return [f"DROP TABLE {name}" for name in vars(self).values()]

@@ -50,7 +50,12 @@ def parts_of(text: str) -> dict[str, list[str]]:
     found = dict(signed)
     for name in _NAME.findall(text):
         if name.isascii() and _JOINT.search(name):
-            found[name.lower()] = [part for part in _words(name) if part not in STOP_WORDS]
+            found[name.lower()] = [
+                part
+                for word in _PARTS.findall(name)
+                for part in humps(word) or [word.lower()]
+                if part not in STOP_WORDS
+            ]
     return found
 
 
@@ -107,7 +112,3 @@ def names_known(question: str, text: str) -> int:
     known, written = words_and_parts(text), frozenset(_NAME.findall(text)) | tickets(text)
     count = sum(is_word_in(word, known) for word in jointed) + sum(word in written for word in capitals)
     return count + sum(1 + ticket.count("-") for ticket in numbered if ticket in written)
-
-
-def _words(name: str) -> list[str]:
-    return [word for part in _PARTS.findall(name) for word in humps(part) or [part.lower()]]
