@@ -12,6 +12,9 @@ from mcp_memory.models import Filters, NoteState
 from mcp_memory.text.markdown.note_links import names_of
 from tests.support.index_contract import DIMENSION, vector_of
 
+LATER = {NoteState.SUMMARY: 10, NoteState.DELETED: 20}
+"""Any way by which a note has a name comes before the ways of a page, and those before the ways of a forgotten note."""
+
 
 @dataclass
 class NaiveGeneration:
@@ -32,6 +35,12 @@ class NaiveGeneration:
             if upsert.note.state is not NoteState.DELETED and (filters is None or filters.admits(upsert.note))
             for at, indexed in enumerate(upsert.chunks)
         ]
+
+    def texts(self) -> list[str]:
+        """Each text that has a vector."""
+        chunks = self.chunks()
+        phrases = [phrase for path, at, _ in chunks if at == 0 for phrase in self.notes[path].note.when]
+        return [indexed.embedded_text for _, _, indexed in chunks] + phrases
 
     def around(self, path: str, at: int) -> str:
         """What the keyword retriever finds a chunk by."""
@@ -93,20 +102,17 @@ class NaiveIndex:
         ]
 
     def _leading(self, key: str) -> list[str]:
-        ways: dict[tuple[bool, int], list[str]] = {}
+        ways: dict[int, list[str]] = {}
         for path, upsert in self.generations[self.active].notes.items():
             note = upsert.note
             if (rank := names_of(path, note.id, note.title, ()).get(key)) is not None:
-                ways.setdefault((note.state is NoteState.DELETED, rank), []).append(path)
+                ways.setdefault(rank + LATER.get(note.state, 0), []).append(path)
         return ways[min(ways)] if ways else []
 
     def pending(self, generation: NaiveGeneration) -> list[str]:
         if not generation.generation.dimension:
             return []
-        chunks = generation.chunks()
-        texts = [indexed.embedded_text for _, _, indexed in chunks]
-        texts += [phrase for path, at, _ in chunks if at == 0 for phrase in generation.notes[path].note.when]
-        return [text for text in texts if (generation.generation.embedding, text) not in self.cached]
+        return [text for text in generation.texts() if (generation.generation.embedding, text) not in self.cached]
 
 
 def holds(text: str, terms: list[str]) -> bool:

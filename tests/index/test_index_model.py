@@ -100,11 +100,10 @@ class IndexMachine(RuleBasedStateMachine):
         number = data.draw(st.sampled_from(sorted(set(self.model.generations) - {self.model.active})))
         self.index.drop(number)
         del self.model.generations[number]
-        self.model.cached = {
-            (generation.generation.embedding, indexed.embedded_text)
+        self.model.cached &= {
+            (generation.generation.embedding, text)
             for generation in self.model.generations.values()
-            for _, _, indexed in generation.chunks()
-            if (generation.generation.embedding, indexed.embedded_text) in self.model.cached
+            for text in generation.texts()
         }
 
     @rule(changes=st.lists(UPSERTS | PATHS.map(NotePath).map(Delete), min_size=1, max_size=6), data=st.data())
