@@ -264,11 +264,12 @@ def latest_entries(file: NoteFile, wanted: Filters, private: PrivateMarks) -> li
             kept += stretches(whole, {number: all_lines[number - 1] for number in body})
     ahead = range(begin, min(starts, default=len(all_lines) + 1))
     rest = {number: line for number in ahead if not (line := all_lines[number - 1]).startswith("# ")}
-    return [*kept, *(stretches(Excerpt(file.record, begin, begin, ""), rest) if wanted.admits_project(None) else ())]
+    above = stretches(Excerpt(file.record, begin, begin, ""), rest) if wanted.admits_project(None) else ()
+    return [*kept, *without_private_lines(above)]
 
 
 def without_private_lines(excerpts: Iterable[Excerpt]) -> Iterator[Excerpt]:
-    """Yield the excerpts of `MEMORY.md` without its private lines; others as they are."""
+    """Yield the excerpts without the private lines of `MEMORY.md` and logs."""
     for excerpt in excerpts:
         lines = dict(enumerate(excerpt.text.split("\n"), excerpt.start_line))
         shown = {at: line for at, line in lines.items() if not has_private_lines(excerpt.note, at, at)}

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, cast
 
-from mcp_memory.text.conversation.off_record import says_off_record
+from mcp_memory.text.conversation.off_record import OffRecord, off_record, says_off_record
 from mcp_memory.text.language.word_tables import read_table
 from mcp_memory.text.markdown import logs, sections
 from mcp_memory.text.markdown.blocks import Block, scan, split_heading
 from mcp_memory.text.markdown.frontmatter import BOM, Document, parse, split_head
 from mcp_memory.text.markdown.links import prose
+from mcp_memory.text.markdown.log_items import itemized
 from mcp_memory.text.markdown.properties import is_slip
 from mcp_memory.text.markdown.tags import CODE, tags_of, text_tags
 
@@ -64,25 +65,27 @@ _EDGE_CHARS = 20_000
 
 
 def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
-    """Return the marks that a record keeps: `private` for the whole file, else `private_entries` or `private_lines`.
+    """Return the marks that a record keeps: `private` for the whole file, else `private_entries` and `private_lines`.
 
-    `private_entries`: the hashes of a log's entries. `private_lines`: a curated file's pairs of the first and the last
-    line, 1-based."""
+    `private_entries`: the hashes of a log's entries. `private_lines`: pairs of the first and the last line, 1-based, of
+    a curated file, or of the text above a log's entries."""
     start = document.body_start
     if _is_private_path(path) or _head_says_so(text, document):
         return {"private": True}
-    is_divided = is_curated or logs.is_log_path(path)
+    is_log = logs.is_log_path(path) is not None
+    is_divided = is_curated or is_log
     if not (is_divided and len(text) > 2 * _EDGE_CHARS) and not _may_say_so(text[start:]):
         return {}
-    if logs.is_log_path(path):
-        entries = logs.entries(text, start)
-        if says_private(text[start : entries[0].start if entries else len(text)]):
+    if is_divided:
+        entries = logs.entries(text, start) if is_log else []
+        above = text[start : entries[0].start] if entries else text[start:]
+        head = text[:start] + (itemized(above) if is_log else above)
+        spans = list(_private_spans(head, start))
+        if is_log and any(end == len(head) and not head[start:begin].strip() for begin, end in spans):
             return {"private": True}
         hashes = [entry.hash for entry in entries if says_private(text[entry.start : entry.end])]
-        return {"private_entries": hashes} if hashes else {}
-    if is_curated:
-        lines = [_lines(text, *span) for span in _private_spans(text, start)]
-        return {"private_lines": lines} if lines else {}
+        found = {"private_lines": [_lines(head, *span) for span in spans], "private_entries": hashes}
+        return {name: marked for name, marked in found.items() if marked}
     return {"private": True} if says_private(text[start:]) else {}
 
 
@@ -252,7 +255,9 @@ def _private_spans(text: str, start: int) -> Iterator[tuple[int, int]]:
             for number, item in enumerate(items):
                 if says_private(text[item.start : item.end]):
                     inner = takewhile(lambda one, of=item: _indent(one.mark) > _indent(of.mark), items[number + 1 :])
-                    yield item.start, max(one.end for one in (item, *inner))
+                    means_before = OffRecord.BEFORE in off_record(item.title)
+                    first = entries[max(0, entries.index(item) - 1)] if means_before else item
+                    yield first.start, max(one.end for one in (item, *inner))
         else:
             yield block.start, block.end
 
