@@ -66,7 +66,8 @@ _LINE = re.compile(
     r"(?P<indent>[ \t]*)(?:[-*+][ \t]*)?(?:\[(?P<box>[^\]\[\n]{0,3})\](?!\()[ \t]*)?(?P<text>.*?)[ \t]*"
     r"(?:\^dream-(?P<id>[0-9a-f]{8})[ \t]*)?"
 )
-_DIARY = re.compile(r"\r?\n<!-- diary -->.*?<!-- /diary -->\r?\n?", re.DOTALL)
+_DIARY_END = "<!-- /diary -->"
+_DIARY = re.compile(rf"\r?\n<!-- diary -->.*?{_DIARY_END}\r?\n?", re.DOTALL)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -89,6 +90,8 @@ def read_page(page: str) -> Iterator[PageLine]:
         start, at = at, at + len(line)
         if heading := re.match(r"##+[ \t]+(.*?)[ \t#]*$", line.rstrip()):
             section = heading[1] or CONTEXT
+        if line.strip() == _DIARY_END:
+            section = CONTEXT
         if found := _LINE.fullmatch(line.rstrip("\r\n")):
             box, end = (found["box"] or "").strip().lower().replace("✓", "x").replace("✔", "x"), at
             for below in lines[number + 1 :]:
@@ -133,7 +136,7 @@ def with_proposals(page: str, proposals: Sequence[Recurrence | Proposal], seen: 
         ]
         page = add_entry(page, one.section, "\n  - ".join([f"- [ ] {one.text} ^dream-{one.id}", *below]))
     lines = "\n".join([f"- {seen}", *diary][:MOST_TOLD])
-    end = f"\n\n<!-- diary -->\n## Diary\n\n{lines}\n<!-- /diary -->\n".replace("\n", newline_of(page))
+    end = f"\n\n<!-- diary -->\n## Diary\n\n{lines}\n{_DIARY_END}\n".replace("\n", newline_of(page))
     return page.rstrip() + end
 
 
