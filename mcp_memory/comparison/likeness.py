@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mcp_memory.comparison.comparison import Closeness, Comparison
 from mcp_memory.comparison.other_value import NoteText
-from mcp_memory.comparison.values import FRAME, LANGUAGES, values_in
+from mcp_memory.comparison.values import FRAME, LANGUAGES, measured_in
 from mcp_memory.text.language.terms import content_words, fold, telling_words, words
 
 Vector = NDArray[np.float32]
@@ -36,9 +36,8 @@ class Likeness:
         self._common = np.sum(vectors, axis=0) / (len(vectors) + FEW) if vectors else np.float32(0)
         self.least = Closeness(words=0.8, cosine=LEAST + MORE * log(self._lines / FEW))
 
-    def compare(self, older: str, newer: str, less: float = 0.0) -> Comparison:
-        """Compare two lines, which may be this much less alike."""
-        return Comparison(NoteText(older), NoteText(newer), self, self.least._replace(cosine=self.least.cosine - less))
+    def compare(self, older: str, newer: str) -> Comparison:
+        return Comparison(NoteText(older), NoteText(newer), self, self.least)
 
     def __call__(self, one: str, other: str) -> float:
         """Return how alike the lines are; for two wishes, without the words that all wishes have."""
@@ -49,7 +48,9 @@ class Likeness:
         said, others = content_words(first), content_words(second)
         fewer = min(self._rarity(said), self._rarity(others))
         shared = self._rarity(said & others) / fewer if fewer else 0.0
-        alike = self._cosine(first, second) + OF_WORDS * shared + OF_VALUES * bool(values_in(one) & values_in(other))
+        alike = (
+            self._cosine(first, second) + OF_WORDS * shared + OF_VALUES * bool(measured_in(one) & measured_in(other))
+        )
         mine, yours = _only_in(first, second), _only_in(second, first)
         if not (are_wishes and mine and yours) or alike < NEAR:
             return alike

@@ -103,7 +103,7 @@ _TOKEN = re.compile(
       |\b(?:{_MONTH})\.?[ ][0-3]?[0-9](?:st|nd|rd|th)?\b(?:,?[ ][0-9]{{4}}\b)?)
     |(?P<time>\b[0-2]?[0-9]:[0-5][0-9]\b(?:[ ]?[ap]\.?m\b)?|\b[0-2]?[0-9][ ]?(?:uhr|o['’]clock|[ap]m|h)\b
       (?:[ ]?[0-5][0-9]\b)?)
-    |(?P<version>\bv[0-9]+(?:\.[0-9]+)*\b|\b[0-9]+\.[0-9]+\.[0-9]+\b)
+    |(?P<version>\bv[0-9]+(?:\.[0-9]+)*\b|\b[0-9]+(?:\.[0-9]+){{2,}}\b)
     |(?P<ordinal>\b[0-9]{{1,2}}(?:st|nd|rd|th)\b)
     |(?P<decimal>(?<![\w.])[0-9]+\.[0-9]+(?![\w.@/-]*\w))
     |(?P<identifier>[\w@/~-]*(?:[^\W\d_][0-9]|[0-9][^\W\d_]{{1,2}}\b|_)[\w/.@-]*\w|\b[\w-]+(?:[./@][\w-]+)+
@@ -142,9 +142,11 @@ def tokens(sentence: str) -> tuple[Token, ...]:
 
 
 @lru_cache(4096)
-def values_in(text: str) -> frozenset[str]:
-    """Return the keys of the numbers, dates and identifiers in a text."""
-    return frozenset(token.key for token in tokens(text) if token.type in MEASURED | {"date", "month", "identifier"})
+def measured_in(text: str) -> frozenset[str]:
+    """Return the keys of the values that say how much or when."""
+    return frozenset(
+        token.key for token in tokens(text) if token.type in WITH_UNIT | {"time", "weekday", "version", "date", "month"}
+    )
 
 
 @dataclass

@@ -31,7 +31,7 @@ EXPLAINS = 0.4
 """The likelihood from which a sentence explains its neighbour."""
 MIN_REASON_WORDS = 4
 _GOES_ON = re.compile(r"(?:now|then|next|jetzt|dann|maintenant|puis|ahora|luego)\b")
-_FOLLOWS = re.compile(r"(?:so|thus|therefore|hence|deshalb|daher|darum|also|donc|alors|así que|por eso)\b(?!,)")
+FOLLOWS = re.compile(r"(?:so|thus|therefore|hence|deshalb|daher|darum|also|donc|alors|así que|por eso)\b(?!,)")
 VALUE_FIRST = re.compile(
     r"(?:(?:and|und|et|y|no|nope|wait|hm+|eh|oh|sorry|nein|nee?|halt|moment|warte|non|attends|espera|perdón)[,.! ]+)*\d"
 )
@@ -126,7 +126,7 @@ def explains(statement: UserSentence, neighbour: UserSentence, *, is_behind: boo
     `so …`."""
     view = neighbour.view
     if not is_behind:
-        return _FOLLOWS.match(statement.view) is not None and not neighbour.is_question
+        return FOLLOWS.match(statement.view) is not None and not neighbour.is_question
     if is_vetoed(neighbour) or has_cue(view, "task", "reaction"):
         return False
     is_short = len(view.split()) < MIN_REASON_WORDS and not any(c.isdigit() for c in view)

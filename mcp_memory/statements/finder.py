@@ -59,7 +59,7 @@ LIKELY, LEANING, UNCLEAR = 0.88, 0.45, 0.4
 """The scores of sentences that the classifier accepts, or proposes, and of those that are unclear on their own."""
 RANKED, MOST_UNSURE = 0.3, 0.8
 """The most that the classifier's likelihood adds to the score of a proposal, and the highest score of a proposal."""
-_PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut| y a)|elle|ils|elles|él|ella|ellos)\b")
+PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut| y a)|elle|ils|elles|él|ella|ellos)\b")
 _ASKS_OR_COUNTS = re.compile(r"[?\d]")
 _NAMES_NOTHING = re.compile(r"\s*(?:$|[,.;:!…–—-])")
 """Matches the rest of a retraction without a noun: `scrap it, we …`, not `drop that column`."""
@@ -249,7 +249,7 @@ def _stated(one: _Judged, reason: str, before: _Judged | None, *, reason_first: 
         return _candidate(one, kind, score, one.sentence.text)
     opening = rule.prefix_chars if rule else 0
     text, quote = _clean(one.sentence, opening), ""
-    follows = before is not None and before.can_be_meant and _PRONOUN.match(view) is not None
+    follows = before is not None and before.can_be_meant and PRONOUN.match(view) is not None
     if before and follows:
         text, reason = f"{_clean(before.sentence)} {text}", "" if before.sentence.text == reason else reason
     answers = is_answer(one.sentence, one.assistant)

@@ -1,10 +1,11 @@
 """Reads daily logs, summaries of sessions and the uses of notes, and finds what to propose. For worker threads."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,8 +62,8 @@ class DreamSources:
         self._over = set[str]()
 
     def find(self, backfill: str | None, known: Mapping[str, Facts]) -> tuple[list[Recurrence], str]:
-        """Return what was said on the most days first, and a description of each phase. `backfill` is a folder of old
-        daily logs. Raises InvalidInput for a folder without any."""
+        """Return what was said on the most days first, then what is likeliest worth remembering, and a description of
+        each phase. `backfill` is a folder of old daily logs. Raises InvalidInput for a folder without any."""
         notes = [note for note in self._index.notes(self._wanted(), limit=1_000_000) if not is_channel(note.project)]
         read = len(self._read)
         said = [*self._said_in(notes), *(self._said_in_old_logs(backfill) if backfill else ())]
@@ -88,7 +89,7 @@ class DreamSources:
             f" ({counted(is_new, 'file')} new or changed)"
             f"; {counted(len(groups.groups), 'subject')}, {len(groups.groups) - len(holding)} replaced or forgotten"
         )
-        return sorted(found, key=lambda one: (-one.score, one.id)), seen
+        return sorted(found, key=lambda one: -one.score), seen
 
     def find_orders(self) -> Iterator[Proposal]:
         """Yield the notes that every session should start with, or no longer."""
@@ -150,16 +151,14 @@ class DreamSources:
                 if key not in self._read:
                     with suppress(McpMemoryError):  # the note was just moved or removed
                         file = self._vault.read(note.path)
-                        private = private_entries(file, self._private)
-                        said = self._judged(day, note.path, file.body, private, file.forgotten_entries)
+                        marks = {**file.record.meta, "private_entries": private_entries(file, self._private)}
+                        said = self._judged(day, note.path, file.text, marks)
                         self._read[key] = list(said)
                 yield from self._read.get(key, ())
 
-    def _judged(
-        self, day: date, source: str, text: str, private: Collection[str], forgotten: Collection[str] = ()
-    ) -> Iterator[Said]:
+    def _judged(self, day: date, source: str, text: str, marks: Mapping[str, Any]) -> Iterator[Said]:
         model = SentenceModel(embedder) if (embedder := self._model.at_hand) else None
-        for one in find_lines(text, private, forgotten, model):
+        for one in find_lines(text, marks, model):
             yield Said(day, source, *one)
 
     def _forgotten(self) -> Iterator[Said]:
@@ -218,4 +217,4 @@ class DreamSources:
             text, day = old.read_text("utf-8", "replace"), date.fromisoformat(old.name[:10])
             marks = privacy.marks(f"memory/{old.name}", text, frontmatter.parse(text), is_curated=False)
             if "private" not in marks:
-                yield from self._judged(day, old.resolve().as_uri(), text, marks.get("private_entries", ()))
+                yield from self._judged(day, old.resolve().as_uri(), text, marks)

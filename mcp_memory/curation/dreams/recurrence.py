@@ -1,26 +1,24 @@
 """Groups what logs say by subject, and finds notes that answered several questions. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mcp_memory.comparison.likeness import Likeness
-from mcp_memory.curation.dreams.log_lines import LIKELY, LogLine, judge, lines_in
+from mcp_memory.curation.dreams.log_lines import LIKELY, MOST_CHARS, LogLine, judge, lines_in
 from mcp_memory.runtime.health import give_way
 from mcp_memory.runtime.json_lines import Facts
 from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.pluralize import counted
 from mcp_memory.text.text_hash import text_hash
 
 SECTIONS = {"preference": "Preferences", "decision": "Decisions", "lesson": "Lessons"}
 CONTEXT = "Project context"
 """The section for all other kinds."""
-
-MOST_CHARS = 300
-"""The most characters of a statement; a longer statement doesn't fit a line of MEMORY.md."""
 
 DOUBT = 0.75
 """The factor by which each further day or different question reduces the doubt. Chosen, not fitted."""
@@ -31,8 +29,8 @@ MIN_DAYS = 3
 MIN_QUESTIONS = 2
 """The number of different questions that a note must have answered."""
 
-LESS = 0.15
-"""How much less alike a line may be that states another value with words of change."""
+OFTEN = 0.6
+"""The likelihood from which a line is worth remembering that was said on several days."""
 
 POSSIBLE = 0.45
 """The likelihood from which a line is perhaps worth remembering."""
@@ -126,24 +124,29 @@ class Recurrence(NamedTuple):
         return not self.notes or self.questions >= MIN_QUESTIONS
 
 
-def find_lines(
-    text: str, private: Collection[str], forgotten: Collection[str], model: SentenceModel | None
-) -> Iterator[LogLine]:
-    """Yield the lines of a log's entries, or of a whole text, without `private` entries. `forgotten` entries ask to
-    forget what they say. A word alone, such as a heading, says nothing."""
-    entries = logs.entries(text)
+def find_lines(text: str, marks: Mapping[str, Any], model: SentenceModel | None) -> Iterator[LogLine]:
+    """Yield the lines of a log's entries, or of a whole text. Of what these `marks` call private, only the wishes to
+    forget. Forgotten entries ask to forget what they say. A single word, such as a heading, says nothing."""
+    start = parse(text).body_start
+    entries, private = logs.entries(text, start), marks.get("private_entries", ())
     parts = [(text[one.start : one.end], one.hash) for one in entries if one.hash not in private]
-    before = text[: entries[0].start] if entries else text
-    for part, entry in [(before, ""), *parts]:
+    before = ("\n" * text.count("\n", 0, start) + text[start : entries[0].start if entries else len(text)]).split("\n")
+    hidden = list[str]()
+    for first, last in marks.get("private_lines", ()):
+        hidden += before[first - 1 : last]
+        before[first - 1 : last] = [""] * (last + 1 - first)
+    for part, entry in [("\n".join(before), ""), *parts]:
         heading, _, body = part.partition("\n")
         title = logs.title_and_labels([heading.removeprefix("## ")])[0] if entry else heading
-        lines = [
-            line
-            for line in lines_in(f"{title}\n\n{body}")
-            if len(content_words(line)) > 1 and len(line) <= MOST_CHARS and line[-1] != "?"
-        ]
-        for one in judge(lines, model):
-            yield one._replace(forgets=True) if entry in forgotten else one
+        for one in judge(list(_telling(f"{title}\n\n{body}")), model):
+            yield one._replace(forgets=True) if entry in marks.get("forgotten", ()) else one
+    yield from (one for one in judge(list(_telling("\n".join(hidden))), model) if one.forgets)
+
+
+def _telling(text: str) -> Iterator[str]:
+    for line in lines_in(text):
+        if len(content_words(line)) > 1 and len(line) <= MOST_CHARS and line[-1] != "?":
+            yield line
 
 
 class Groups:
@@ -161,11 +164,12 @@ class Groups:
     def _add(self, one: Said) -> None:
         found = Counter(number for word in content_words(one.text) for number in self._of_word[word])
         near = [number for number, _ in found.most_common(MOST_NEAR)]
-        if one.kept >= LIKELY:
-            for number in near:
-                pair = self._likeness.compare(best_of(self.groups[number]).text, one.text, LESS)
-                if pair.other_value or (pair.has_one_subject and pair.is_newer_state):
-                    self.over.add(number)
+        for number in near if one.kept >= POSSIBLE else ():
+            best = best_of(self.groups[number])
+            pair = self._likeness.compare(best.text, one.text)
+            if pair.other_value or (pair.has_one_subject and pair.is_newer_state):
+                self.over.add(number)
+                one = one._replace(kept=max(one.kept, best.kept))
         alike = {number: self._alike(number, one) for number in near if number not in self.over}
         same = [number for number, share in alike.items() if share]
         if one.forgets:
@@ -188,10 +192,12 @@ class Groups:
         return max((self._likeness(text, one.text) for text in same), default=0.0)
 
     def recurring(self) -> Iterator[Recurrence]:
-        """Yield the groups that hold and are worth remembering."""
-        for number, group in enumerate(self.groups):
-            best = best_of(group)
-            if number in self.over or best.kept < LIKELY:
+        """Yield the groups that hold and are worth remembering, the likeliest first."""
+        bests = [best_of(group) for group in self.groups]
+        for number in sorted(range(len(bests)), key=lambda number: -bests[number].kept):
+            group, best = self.groups[number], bests[number]
+            least = OFTEN if group[-1].day > group[0].day or best.kind in SECTIONS else LIKELY
+            if number in self.over or best.kept < least:
                 continue
             others = {one.text: one.day for one in group if one.text != best.text}
             wordings = [f"also ({day}): {text}" for text, day in others.items()][-MOST_WORDINGS:]

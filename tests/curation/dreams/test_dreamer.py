@@ -150,6 +150,14 @@ async def test_a_freely_edited_page_counts_as_it_stands(world: World) -> None:
         assert sorted(statuses) == ["promoted", *["rejected"] * 3]
 
 
+async def test_a_line_that_you_add_below_the_diary_is_stored_as_context(world: World) -> None:
+    async with logs(world).engine() as engine:
+        await dream(engine)
+        world.write("DREAMS.md", world.read("DREAMS.md").decode() + "\n- [x] Tea at four\n")
+        await dream(engine)
+        assert world.read("MEMORY.md").decode() == "# Memory\n\n## Project context\n\n- Tea at four\n"
+
+
 async def test_a_second_machine_with_the_synced_vault_adds_nothing(world: World, tmp_path: Any) -> None:
     async with logs(world).engine() as engine:
         await dream(engine)
@@ -365,7 +373,7 @@ async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_
         waiting = await engine.waiting("proposal")
         assert [(one["kind"], one["text"], one["score"]) for one in waiting] == [
             ("MEMORY.md, Decisions", PNPM, 0.68), ("MEMORY.md, Decisions", NEW, 0.25),
-            ("MEMORY.md, Preferences", BERLIN, 0.58), ("MEMORY.md, Project context", THURSDAY, 0.44),
+            ("MEMORY.md, Preferences", BERLIN, 0.58), ("MEMORY.md, Preferences", THURSDAY, 0.44),
         ]  # fmt: skip
         other = "pnpm only, never npm"
         await engine.review("accept", waiting[0]["id"], text=other)

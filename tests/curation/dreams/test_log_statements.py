@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -340,3 +341,86 @@ async def test_what_stands_above_the_first_entry_is_read_too(modelled: World) ->
     modelled.write("memory/2026-11-02.md", f"# Log\n\n## Session\n- {DAILY[1]}\n\n## 15:40 Later\n- {DAILY[6]}\n")
     async with modelled.engine() as engine:
         assert await proposed(engine) == {DAILY[1]: 1, DAILY[6]: 1}
+
+
+TWO = ["User prefers dark mode.", "Deploy target is Vercel."]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        f"09:40 {TWO[0]}\n10:15 {TWO[1]}\n",
+        f"**09:40** – {TWO[0]}\n**10:15–10:30** – {TWO[1]}\n",
+        f"- [9:40 am] {TWO[0]}\n- [10:15 am] {TWO[1]}\n",
+        f"### 09:40 {TWO[0]}\n\n### 10:15 {TWO[1]}\n",
+        f"9h40 : {TWO[0]}\n10h15 : {TWO[1]}\n",
+        f"• {TWO[0]}\n• {TWO[1]}\n",
+        f"{TWO[0]}\n{TWO[1]}\n",
+        f"Looked at the footer. {TWO[0]} {TWO[1]}\n",
+    ],
+)
+async def test_each_line_or_sentence_is_read_however_the_log_is_written(modelled: World, log: str) -> None:
+    for day in (3, 4):
+        modelled.write(f"memory/2026-11-{day:02}.md", f"# Log\n\n{log}")
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == dict.fromkeys(TWO, 2)
+
+
+async def test_the_wrapped_lines_of_a_paragraph_are_one_text(modelled: World) -> None:
+    rule = "We decided to keep the orders of the shop in Postgres, because MySQL lost some of the rows in two imports."
+    modelled.write("memory/2026-11-03.md", f"# Log\n\n{textwrap.fill(rule, 72)}\n")
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == {rule: 1}
+
+
+async def test_a_sentence_that_takes_up_the_one_before_it_stays_with_it(modelled: World) -> None:
+    said = "The live keys are with the treasurer, Neville. He always types them in himself."
+    modelled.write("memory/2026-11-03.md", f"# Log\n\nLooked at the footer. {said} Lunch was late.\n")
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == {said: 1}
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "- Bo always keeps the key in locker 40771. Don't keep that.",
+        "- Bo always keeps the key in locker 40771.\n- Don't keep that.",
+    ],
+)
+async def test_a_wish_not_to_keep_something_hides_its_own_entry_only(modelled: World, wish: str) -> None:
+    modelled.write("memory/2026-11-03.md", f"# Log\n\n- {TWO[0]}\n{wish}\n- {TWO[1]}\n")
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == dict.fromkeys(TWO, 1)
+        brief = await engine.perform("brief", {"session": "codex/1"})
+        assert "40771" not in modelled.read("DREAMS.md").decode() + brief["text"]
+
+
+async def test_a_wish_also_takes_back_what_an_earlier_log_says(modelled: World) -> None:
+    write_logs(
+        modelled,
+        {
+            3: ["The alarm code of the workshop is kept by Mrs Adler", TWO[0]],
+            5: ["Off the record: the alarm code of the workshop is kept by Mrs Adler.", TWO[1]],
+        },
+    )
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == dict.fromkeys(TWO, 1)
+
+
+async def test_a_new_address_ends_the_old_one(modelled: World) -> None:
+    old, new = "The tank sensor listens on 192.168.4.17.", "The tank sensor listens on 192.168.4.23 now."
+    write_logs(modelled, {3: [old], 4: ["41 tests"], 5: [new]})
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == {new: 1}
+
+
+async def test_records_of_acts_are_not_proposed(modelled: World) -> None:
+    acts = [
+        "Parser run over the September files: 412 rows, 3 rejected",
+        "Drei Vorlagen angepasst und die Testausdrucke geprüft.",
+        "Plaque 13 passée, 94 puits bons",
+        "Copiadas 240 fotos a la carpeta nueva",
+    ]
+    write_logs(modelled, {day: [act, TWO[0]] for day, act in enumerate(acts, 3)})
+    async with modelled.engine() as engine:
+        assert await proposed(engine) == {TWO[0]: 4}
