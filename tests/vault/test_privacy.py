@@ -116,7 +116,8 @@ def test_an_entry_of_a_log_is_private_alone():
 
 
 def test_lines_of_a_log_without_entries_are_private_alone():
-    log = "# 2026-11-21\n\n09:10 open\n09:40 Off the record: Mrs Adler is ill\n10:00 open\n\n- x\n- Don't keep that.\n- open\n"
+    timed = "09:10 open\n09:40 Off the record: Mrs Adler is ill\n10:00 open"
+    log = f"# 2026-11-21\n\n{timed}\n\n- x\n- Don't keep that.\n- open\n"
     assert marks(log, "memory/2026-11-21.md") == {"private_lines": [[4, 4], [7, 8]]}
     assert marks("# 2026-11-21\n\n#private\n\n- x\n", "memory/2026-11-21.md") == {"private": True}
 
