@@ -12,10 +12,12 @@ from mcp_memory.text.language.word_tables import read_cues
 MAX_CHARS = 300
 """The most characters of an error that are quoted."""
 
-_FORMS = ("line_cause", "line_name", "line_mark", "line_word")
+_FORMS = ("line_name", "line_mark", "line_word")
 """The patterns of lines that report an error, the most telling form first."""
 _PREFIX = re.compile(r"^(?:[\w.-]+ +\| +|[│|] +|(?:[^\t]+\t){2}\S+Z )")
 """Matches what `docker compose`, Terraform and CI put before each line."""
+_RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
+"""Matches the line below the stack of a Python exception."""
 _MARK = re.compile(r"^E {2,}")
 """Matches what pytest puts before a line about an error."""
 
@@ -31,15 +33,14 @@ def pasted_errors(text: str) -> Sequence[str]:
 
 
 def error_lines(text: str) -> Sequence[str]:
-    """Return the lines that report an error in the most telling form, the most telling first."""
-    forms, lines = (
-        read_cues("mcp_memory.statements", "lessons.toml"),
-        [_PREFIX.sub("", line) for line in text.splitlines()],
-    )
-    for told in ([line for line in lines if not forms["line_summary"].search(line)], lines):
-        for form in _FORMS:
-            if places := [at for at, line in enumerate(told) if forms[form].search(line)]:
-                parts = [told[at : at + 1 + told[at].rstrip().endswith(":")] for at in places]
-                found = [_MARK.sub("", " ".join(map(str.strip, part)))[:MAX_CHARS] for part in parts]
-                return found[::-1] if form == _FORMS[0] else found
-    return ()
+    """Return the lines that report an error, with the lines that they announce, the most telling forms first."""
+    forms = read_cues("mcp_memory.statements", "lessons.toml")
+    lines = [_PREFIX.sub("", line) for line in text.splitlines()]
+    raised = [lines.index(found) for found in _RAISED.findall("\n".join(lines))]
+    telling = [at for at, line in enumerate(lines) if not forms["line_summary"].search(line)]
+    causes = [at for at in telling if forms["line_cause"].search(lines[at])]
+    rest = [at for form in _FORMS for at in telling if forms[form].search(lines[at])]
+    summaries = [at for form in _FORMS for at, line in enumerate(lines) if forms[form].search(line)]
+    places = dict.fromkeys([*causes[::-1], *raised[::-1], *rest] or summaries)
+    parts = [lines[at : at + 1 + lines[at].rstrip().endswith(":")] for at in places]
+    return [_MARK.sub("", " ".join(map(str.strip, part)))[:MAX_CHARS] for part in parts]

@@ -76,7 +76,7 @@ class Trouble:
         if opening:
             self.said[opening.offset] = asked
         self.is_reported = bool(self.errors) or _has("complains", asked)
-        self.failed = list[TranscriptMessage]()
+        self.failed, self.redone = list[TranscriptMessage](), list[TranscriptMessage]()
         self.tried, self.last, self.after = list[Attempt](), Attempt(), Attempt()
         self.solved: TranscriptMessage | None = None
         self.former: Candidate | None = None
@@ -97,9 +97,8 @@ class Trouble:
         message = turn.said
         if message is None:
             return True
-        changes = self.changes
         works = any(map(says_it_works, user_sentences(message.text)))
-        if works and (self.is_problem or changes):
+        if works and (self.is_problem or self.last):
             self.said[message.offset] = message.text
             self.is_confirmed, self.solved = True, message
             self.after += [message, *turn.answer]
@@ -108,21 +107,32 @@ class Trouble:
             self.said[message.offset] = message.text
             self._refute(message)
             return True
-        is_held = bool(self.solved or (changes and turn.work and not self._continues(turn)))
+        redone = [] if self.solved else self._redone_by(turn)
+        is_talk = not turn.acting and not self.changes and self._shares_words(message)
+        if redone or is_talk:
+            self.redone += redone
+            self.said[message.offset] = message.text
+            self.last.append(message)
+            self._end_attempt()
+            return True
+        is_held = bool(self.solved or (self.changes and turn.work and not self._continues(turn)))
         if is_held or not self.is_problem or self.silent_turns == PATIENCE:
-            self.solved = self.solved or (message if is_held and not self._is_open else None)
-            if not turn.acting:
-                self.after += turn.answer
+            self.solved = self.solved or (message if is_held else None)
+            self.after += [one for one in turn.answer if not turn.acting and self.shared_words(one)]
             return False
         self.said[message.offset] = message.text
         self.silent_turns += 1
         self.last.append(message)
         return True
 
-    @property
-    def _is_open(self) -> bool:
-        """Whether the call that failed last was neither repeated nor followed by a change."""
-        return bool(self.failed) and not self.changes
+    def _shares_words(self, message: TranscriptMessage) -> bool:
+        """Return whether a message of the person takes up words of what was asked or answered."""
+        said = "\n".join([self.asked, *(one.text for one in self.last if not one.is_call)])
+        return bool(content_words(message.text) & content_words(said))
+
+    def _redone_by(self, turn: _Turn) -> list[TranscriptMessage]:
+        """Return the commands of the last attempt that a turn runs otherwise."""
+        return [old for old in self.changes if command_of(old) and any(_is_at_same_place(one, old) for one in turn.acting)]
 
     def _is_refuted_by(self, turn: _Turn) -> bool:
         """Return whether the person's message says that it doesn't work, or leads the assistant to do anew what the
@@ -133,8 +143,13 @@ class Trouble:
         pairs = [(one, old) for one in turn.acting for old in self.changes if _is_at_same_place(one, old)]
         if any(_takes_back(one, old) for one, old in pairs):
             return True
-        is_about_it = content_words(text) & content_words(self.asked) or denies(text)
-        return bool(is_about_it) and any(not _extends(one, old) for one, old in pairs)
+        is_refused = denies(text) or _has("refuses", text)
+        return any(not _extends(one, old) and (is_refused or self._is_anew(one, old)) for one, old in pairs)
+
+    def _is_anew(self, call: TranscriptMessage, before: TranscriptMessage) -> bool:
+        """Return whether a call changes the very lines of a change that should have solved a known problem."""
+        old, *_ = _texts(call)
+        return self.is_problem and bool(old) and {*_WORD.findall(old)} <= {*_WORD.findall(call_text(before))}
 
     def _continues(self, turn: _Turn) -> bool:
         """Return whether a turn works at the place of the last attempt."""
@@ -145,7 +160,7 @@ class Trouble:
         if self.solved:
             self.after.append(message)
             return
-        if not self.tried and all(map(command_of, self.last)):
+        if not self.is_problem and all(map(command_of, self.last)):
             self.last = []  # the commands before the first word only look
         self.last.append(message)
 
@@ -184,7 +199,7 @@ class Trouble:
         """Take up a call. If something was said since a command, that belongs to a new attempt."""
         commands = [at for at, one in enumerate(self.last, 1) if command_of(one)]
         if commands and not self.last[-1].is_call:
-            self.tried.append(self.last[: commands[-1]])
+            self.tried.append(self.last)
             self.last = self.last[commands[-1] :]
         self.failed += [one for one in self._tried_calls if one not in self.failed and _takes_back(message, one)]
         self.last.append(message)
@@ -201,40 +216,41 @@ class Trouble:
         self.tried.append(self.last)
         self.last = []
 
+    def shared_words(self, message: TranscriptMessage) -> int:
+        """Return the number of content words that a message shares with the problem and the attempts."""
+        calls = map(call_text, [*self.failed, *self.redone, *self.changes])
+        return len(content_words("\n".join([*self.errors, self.asked, *calls])) & content_words(message.text))
+
     def explains(self, found: Candidate) -> bool:
         """Return whether a statement of the person only describes the problem or the result, and passes with it."""
-        if found.offset not in self.said or found.score >= OUTRIGHT or _has("lasts", found.said):
+        if found.offset not in self.said or found.score >= OUTRIGHT:
             return False
-        is_opening = self.opening is not None and found.offset == self.opening.offset
-        if is_opening and not self.is_reported and self.solved is None:
-            return False
-        return self.is_problem and (is_opening or not found.outright)
+        if self.opening and found.offset == self.opening.offset:
+            return self.is_reported or any(self.lesson())
+        return self.is_problem and not found.outright and not _has("lasts", found.said)
 
     def lesson(self) -> Iterator[Candidate]:
         """Yield the lesson, unless the problem is open, was a slip or went away, or nothing was said about it."""
-        if self.solved is None or not self.is_problem or self._is_slip():
+        is_problem = self.is_problem or self.is_confirmed or self._names_what_was_redone()
+        if self.solved is None or not is_problem or self._is_slip():
             return
-        about = content_words("\n".join([*self.errors, self.asked, *map(call_text, [*self.changes, *self.failed])]))
         told = [one for one in (*self.last, *self.after) if one.is_assistants]
         recap = max(
             (one for one in self.after if one.is_assistants),
-            key=lambda one: (len(content_words(one.text) & about), one.offset),
+            key=lambda one: (self.shared_words(one), one.offset),
             default=None,
         )
         if not told and not self.is_confirmed and len(self.failed) < 2:
             return
-        words = content_words("\n".join([*(one.text for one in told), *map(call_text, self.changes)]))
-        error = max(self.errors, key=lambda line: len(content_words(line) & words), default="")
-        if self.is_own and len(self.failed) == 1 and not content_words(error) & content_words(told[-1].text if told else ""):
+        error = self._telling_error([*(one.text for one in told), *map(call_text, self.changes)])
+        if self.is_own and sum(one.failed for one in self.failed) == 1 and not self.is_confirmed:
             return
-        shown = [*self.last, *(one for one in self.after if one.is_persons or one is recap)]
-        tried = [
-            _attempt(one) for one in self.tried if any(each in self.failed or not command_of(each) for each in one)
-        ]
+        worked = [*_nearest(self.last), *(one for one in self.after if one.is_persons or one is recap)]
+        tried = list(filter(None, map(self._quoted, self.tried)))
         parts = [
             ("The error:\n> ", f"`{error}`" if error and "`" not in error else error),
             ("What was asked:\n> ", self.asked),
-            ("What worked:\n", "\n".join(filter(None, _in_order(shown, is_short=False)))),
+            ("What worked:\n", "\n".join(_shown(worked))),
             ("What happened before:\n", "\n>\n".join([*tried[:1], *tried[1:][-MOST_TRIED:]])),
         ]
         text = "\n\n".join(f"{head}{body}" for head, body in parts if body)
@@ -246,11 +262,39 @@ class Trouble:
         score = CONFIRMED if self.is_confirmed else SUCCEEDED
         yield Candidate.from_message(self.solved, StatementKind.FIX, text, score, False, title, "", self.former)
 
+    def _names_what_was_redone(self) -> bool:
+        """Return whether the assistant names, at the end, what a command was run without."""
+        run, told = content_words("\n".join(map(call_text, self.changes))), [one for one in self.after or self.last if one.is_assistants]
+        dropped = content_words("\n".join(map(call_text, self.redone))) - run - content_words(self.asked)
+        return bool(told and dropped & content_words(told[-1].text))
+
+    def _quoted(self, attempt: Attempt) -> str:
+        """Return an attempt as a quotation: its calls, or what was advised, and how it ended. A first failure of what
+        succeeds later, and calls that only look, are no attempts."""
+        calls = [one for one in attempt if one.is_call]
+        is_known = {*map(call_text, calls)} <= {*map(call_text, self.changes)}
+        vain = [*self.failed, *self.redone]
+        is_vain = any(one in vain or not command_of(one) or any(repeats(other, one) for other in self.changes) for one in calls)
+        if calls and (is_known or not is_vain):
+            return ""
+        ended = attempt[attempt.index(calls[-1]) + 1 :][:1] if calls else attempt
+        verdict = [one for one in attempt if one.is_persons] if calls else []
+        shown = [*calls, *(verdict or ended)]
+        lines = "\n".join(_shown(shown)).splitlines()
+        return "\n".join(line if line.startswith("> ") else f"> {line}" for line in lines)
+
+    def _telling_error(self, told: Iterable[str]) -> str:
+        """Return the line of the outputs that shares most with what was told and changed. A word that several lines
+        have says less about one of them."""
+        about, lines = content_words("\n".join(told)), {line: content_words(line) for line in self.errors}
+        printed = Counter(word for words in lines.values() for word in words)
+        return max(lines, key=lambda line: sum(1 / printed[word] for word in lines[line] & about), default="")
+
     def _is_slip(self) -> bool:
         """Return whether the failure was a mistyped word or a broken connection."""
         edits = [one for one in self.changes if not command_of(one)]
         if edits:
-            return all(_is_respelled(one.arguments.get("old_string", ""), one.arguments.get("new_string", "")) for one in edits)
+            return all(_is_respelled(*_texts(one)) for one in edits)
         commands = [command_of(one) for one in self.changes]
         return bool(self.failed) and any(_is_respelled(command_of(self.failed[-1]), one) for one in commands)
 
@@ -265,9 +309,8 @@ def find_troubles(messages: Transcript) -> Iterator[Trouble]:
         solved = list[Trouble]()
         for message in turn.work:
             if message.is_assistants:
-                trouble.hear(message)
-                for one in solved:
-                    one.hear(message)
+                hearing = [*solved, trouble] if trouble.solved else [trouble]
+                max(reversed(hearing), key=lambda one: one.shared_words(message)).hear(message)
             elif message.failed and (acts(message) or error_line(message)):
                 if trouble.solved:
                     solved.append(trouble)
@@ -304,10 +347,15 @@ def _own(text: str, least: int = 0) -> str:
     return " ".join(own[first : first + MOST_SENTENCES])
 
 
+def _texts(call: TranscriptMessage) -> tuple[str, str]:
+    """Return the text that an edit replaces, and the text that it writes."""
+    given = call.arguments
+    return given.get("old_string", ""), given.get("new_string") or given.get("content", "")
+
+
 def _changed_words(call: TranscriptMessage) -> tuple[Counter[str], Counter[str]]:
     """Return the words that an edit removes, and those that it adds."""
-    given = call.arguments
-    old, new = given.get("old_string", ""), given.get("new_string") or given.get("content", "")
+    old, new = _texts(call)
     removed, added = Counter(_WORD.findall(old)), Counter(_WORD.findall(new))
     return removed - added, added - removed
 
@@ -316,14 +364,17 @@ def _takes_back(call: TranscriptMessage, before: TranscriptMessage) -> bool:
     """Return whether an edit removes words that another one added to the same file."""
     if command_of(call) or command_of(before) or not _is_at_same_place(call, before):
         return False
-    return bool(_changed_words(call)[0] & _changed_words(before)[1])
+    removed, added = _changed_words(call)[0], _changed_words(before)[1]
+    if written := call.arguments.get("content"):
+        removed = added - Counter(_WORD.findall(written))
+    return bool(removed & added)
 
 
 def _extends(call: TranscriptMessage, before: TranscriptMessage) -> bool:
     """Return whether an edit only adds to words that another one added."""
     removed, added = _changed_words(call)
-    old = call.arguments.get("old_string", "")
-    return bool(old and added) and not removed and not {*_WORD.findall(old)} - {*_WORD.findall(call_text(before))}
+    written = _changed_words(before)[1]
+    return bool(added) and not removed and any(word in written for word in _WORD.findall(_texts(call)[0]))
 
 
 def _is_at_same_place(call: TranscriptMessage, before: TranscriptMessage) -> bool:
@@ -347,25 +398,25 @@ def _is_respelled(before: str, after: str) -> bool:
     )
 
 
-def _in_order(messages: Iterable[TranscriptMessage], *, is_short: bool) -> Iterator[str]:
-    """Yield what was said, as quotations, and the calls, as code. `is_short`: only the ends of longer messages."""
+def _nearest(attempt: Attempt) -> Iterator[TranscriptMessage]:
+    """Yield an attempt with only the last message of the assistant before each call."""
+    for at, one in enumerate(attempt):
+        if not one.is_assistants or not any(other.is_assistants for other in attempt[at + 1 : at + 2]):
+            yield one
+
+
+def _shown(messages: Iterable[TranscriptMessage]) -> Iterator[str]:
+    """Yield what was said, as quotations, and the calls, as code."""
     for is_call, group in groupby(messages, key=lambda one: one.is_call):
         some = list(group)[-MOST_SHOWN:]
         if is_call:
             yield _fenced(dict.fromkeys(map(call_text, some)))
-            yield "It failed." if some[-1].failed else ""
+            yield from ["It failed."] if some[-1].failed else []
             continue
         for one in some:
-            is_person, text = one.is_persons, one.text.strip()
-            lines = list(filter(str.strip, text.splitlines()))
-            said = _own(text) if is_person else "\n> ".join(lines[-1:] if is_short else lines[:MOST_LINES])
-            yield f"> {'Person' if is_person else 'Agent'}: {said}"
-
-
-def _attempt(attempt: Attempt) -> str:
-    """Return an attempt as a quotation: what announced it, its calls, and how it ended."""
-    shown = "\n".join(filter(None, _in_order(attempt, is_short=True)))
-    return "\n".join(line if line.startswith("> ") else f"> {line}" for line in shown.splitlines())
+            lines = list(filter(str.strip, one.text.splitlines()))[:MOST_LINES]
+            said = _own(one.text) if one.is_persons else "\n> ".join(lines)
+            yield f"> {'Person' if one.is_persons else 'Agent'}: {said}"
 
 
 def _fenced(calls: Iterable[str]) -> str:

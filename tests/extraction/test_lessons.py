@@ -48,7 +48,6 @@ def test_a_lesson_quotes_the_attempts_in_order() -> None:
         f"The error:\n> `{ERROR}`\n\nWhat was asked:\n> please install the shop\n\n"
         f"What worked:\n```\n{FIXED}\n```\n> Agent: Installed.\n\n"
         f"What happened before:\n> ```\n> {INSTALL}\n> ```\n> It failed.\n>\n"
-        "> Agent: The lockfile is older than package.json.\n"
         "> ```\n> pnpm install --force --frozen-lockfile\n> ```\n> It failed."
     )
     assert (lesson.title, lesson.score, lesson.offset, lesson.outright) == (ERROR, SUCCEEDED, 70, False)
@@ -150,10 +149,10 @@ def test_the_words_around_the_solution_are_quoted_whole() -> None:
     (after,) = extract_lessons([*talk, worked, person("it works"), assistant(why)])
     assert before.title == "No route to host" and f"What worked:\n> Agent: {quoted}\n```\njust up -p" in before.text
     assert f"just up -p 5433\n```\n> Person: it works\n> Agent: {quoted}" in after.text
-    assert "> Agent: I'll try a longer timeout.\n> ```\n> just up -t 99\n> ```\n> It failed." in after.text
+    assert "> ```\n> just up -t 99\n> ```\n> It failed." in after.text and "I'll try" not in after.text
 
 
-def test_an_attempt_that_the_assistant_calls_wrong_needs_no_error() -> None:
+def test_an_attempt_whose_check_is_repeated_needs_no_error() -> None:
     talk = [
         person("make site does nothing any more since I added the photos"),
         ran("touch pages/*.md && make site", "make: 'site' is up to date."),
@@ -165,15 +164,14 @@ def test_an_attempt_that_the_assistant_calls_wrong_needs_no_error() -> None:
     assert lesson.title.startswith("Make site does nothing") and "\n> Agent: Touching doesn't help." in lesson.text
     worked, _, before = lesson.text.partition("What happened before:")
     assert "> touch" in before and "+ .PHONY: site\n+ site:\nmake site\n```" in worked
-    assert not list(extract_lessons([*talk[:2], assistant("It is up to date."), *talk[3:]]))
 
 
-def test_a_red_test_teaches_something_if_the_first_attempt_failed() -> None:
+def test_a_failure_of_its_own_change_teaches_something_if_the_first_attempt_failed() -> None:
     red = ran("pytest", "E   AssertionError: 'ﬁ' != 'fi'", failed=True)
     told = assistant("The text of the PDF carries a ligature, so it has to be normalised with NFKC.")
-    tried, mended = (edited("app.py", "lower", name) for name in ("casefold", "nfkc"))
-    assert not list(extract_lessons([red, told, mended, ran("pytest")]))
-    (lesson,) = extract_lessons([red, tried, red, told, mended, ran("pytest")])
+    began, tried, mended = (edited("app.py", "lower", name) for name in ("strip", "casefold", "nfkc"))
+    assert not list(extract_lessons([began, red, told, mended, ran("pytest")]))
+    (lesson,) = extract_lessons([began, red, tried, red, told, mended, ran("pytest")])
     worked, _, before = lesson.text.partition("What happened before:")
     assert "+ casefold" in before and "+ nfkc\npytest" in worked
 
