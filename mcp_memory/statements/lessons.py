@@ -10,7 +10,7 @@ from functools import partial
 from itertools import groupby
 
 from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
-from mcp_memory.recall.moments.tool_action import acts, call_text, command_of, is_same_call, read_action, repeats
+from mcp_memory.recall.moments.tool_action import acts, call_text, command_of, is_same_call, programs, read_action, repeats
 from mcp_memory.statements.candidate import Candidate, StatementKind
 from mcp_memory.statements.error_lines import error_line, error_lines, pasted_errors
 from mcp_memory.statements.statement_rules import OUTRIGHT, says_it_works
@@ -21,14 +21,13 @@ from mcp_memory.text.language.word_tables import has_cue, read_cues
 
 CONFIRMED, SUCCEEDED = 0.8, 0.5
 """Scores: you confirm that it works, or nothing after the last change shows that it failed."""
-PATIENCE = 2
-"""The number of your messages without an attempt after which an error is dropped."""
 MOST_SENTENCES, MOST_LINES = 3, 16
 """The most sentences of a message of yours, and lines of a message of the assistant, that are quoted."""
 LEAST_WORDS = 4
 """The least content words of a sentence or error that names a problem."""
-LEAST_EXPLAINED = 8
-"""The least content words of a message that explains a solution."""
+LEAST_SHARED, MOST_EXPLAINING = 2, 2
+"""The least words of an open problem that a message and its work take up, and the most messages before the solution
+that explain it."""
 MOST_TRIED, MOST_SHOWN = 4, 6
 """The most attempts that are quoted, and calls or messages in a row, latest last."""
 LEAST_LETTERS, ALIKE = 3, 0.8
@@ -41,6 +40,7 @@ _VOLATILE = re.compile(r"0x[0-9a-f]+|/\S+|\d+")
 _FENCED = re.compile(r"^`{3,}\n.*?^`{3,}$", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\s\w]|_")
 _WORD = re.compile(r"\w+")
+_RESTORES = re.compile(r"\bgit (?:checkout|restore|stash|reset)\b")
 
 Attempt = list[TranscriptMessage]
 """The messages and calls, in order, up to a failure or to your answer."""
@@ -66,8 +66,9 @@ class _Turn:
 
 class Trouble:
     """A problem, from the message or failure that shows it to what is said after its solution. `tried` has the
-    attempts, `last` the one that may solve it, and `after` what was said to it. `failed` has the calls that failed or
-    were done anew. `former` is the lesson that turned out to be wrong."""
+    attempts, `last` the one that may solve it, and `after` what was said to it. `vain` has the calls that failed, were
+    refused or taken back; `redone` those that the assistant ran otherwise later. `former` is the lesson that turned out
+    to be wrong."""
 
     def __init__(self, opening: TranscriptMessage | None = None) -> None:
         asked = opening.text if opening else ""
@@ -76,12 +77,11 @@ class Trouble:
         if opening:
             self.said[opening.offset] = asked
         self.is_reported = bool(self.errors) or _has("complains", asked)
-        self.failed, self.redone = list[TranscriptMessage](), list[TranscriptMessage]()
+        self.failed, self.vain, self.redone = Attempt(), Attempt(), Attempt()
         self.tried, self.last, self.after = list[Attempt](), Attempt(), Attempt()
         self.solved: TranscriptMessage | None = None
         self.former: Candidate | None = None
-        self.is_confirmed = self.went_away = self.is_own = False
-        self.silent_turns = 0
+        self.is_confirmed = self.has_passed = self.is_own = False
 
     @property
     def changes(self) -> Attempt:
@@ -90,7 +90,7 @@ class Trouble:
 
     @property
     def is_problem(self) -> bool:
-        return bool(self.is_reported or self.failed)
+        return bool(self.is_reported or self.vain)
 
     def goes_on_in(self, turn: _Turn) -> bool:
         """Return whether the person's next message and the work after it belong to the problem."""
@@ -108,31 +108,36 @@ class Trouble:
             self._refute(message)
             return True
         redone = [] if self.solved else self._redone_by(turn)
-        is_talk = not turn.acting and not self.changes and self._shares_words(message)
-        if redone or is_talk:
-            self.redone += redone
+        is_talk = not self.changes and not turn.acting and self._shares(turn, 1)
+        if redone or is_talk or (self.is_problem and not self.solved and self._shares(turn, LEAST_SHARED)):
             self.said[message.offset] = message.text
+            self.redone += redone
             self.last.append(message)
-            self._end_attempt()
+            if redone or is_talk:
+                self._end_attempt()
             return True
-        is_held = bool(self.solved or (self.changes and turn.work and not self._continues(turn)))
-        if is_held or not self.is_problem or self.silent_turns == PATIENCE:
-            self.solved = self.solved or (message if is_held else None)
-            self.after += [one for one in turn.answer if not turn.acting and self.shared_words(one)]
-            return False
-        self.said[message.offset] = message.text
-        self.silent_turns += 1
-        self.last.append(message)
-        return True
+        self.settle(message)
+        self.after += [one for one in turn.answer if not turn.acting and self.shared_words(one)]
+        return False
 
-    def _shares_words(self, message: TranscriptMessage) -> bool:
-        """Return whether a message of the person takes up words of what was asked or answered."""
-        said = "\n".join([self.asked, *(one.text for one in self.last if not one.is_call)])
-        return bool(content_words(message.text) & content_words(said))
+    def settle(self, message: TranscriptMessage | None = None) -> None:
+        """Regard the last attempt as the solution if the person said something after it, last the `message`."""
+        if self.changes and not self.solved:
+            after = self.last[self.last.index(self.changes[-1]) :]
+            self.solved = message or next((one for one in after[::-1] if one.is_persons), None)
 
-    def _redone_by(self, turn: _Turn) -> list[TranscriptMessage]:
+    def _shares(self, turn: _Turn, least: int) -> bool:
+        """Return whether a turn takes up words of the problem: of what was asked, answered, printed or done."""
+        known = [self.asked, *self.errors]
+        known += [one.text if not one.is_call else call_text(one) for one in [*self.last, *self.vain]]
+        new = [turn.said.text if turn.said else "", *map(call_text, turn.acting)]
+        return len(content_words("\n".join(known)) & content_words("\n".join(new))) >= least
+
+    def _redone_by(self, turn: _Turn) -> Attempt:
         """Return the commands of the last attempt that a turn runs otherwise."""
-        return [old for old in self.changes if command_of(old) and any(_is_at_same_place(one, old) for one in turn.acting)]
+        return [
+            old for old in self.changes if command_of(old) and any(_is_at_same_place(one, old) for one in turn.acting)
+        ]
 
     def _is_refuted_by(self, turn: _Turn) -> bool:
         """Return whether the person's message says that it doesn't work, or leads the assistant to do anew what the
@@ -151,10 +156,6 @@ class Trouble:
         old, *_ = _texts(call)
         return self.is_problem and bool(old) and {*_WORD.findall(old)} <= {*_WORD.findall(call_text(before))}
 
-    def _continues(self, turn: _Turn) -> bool:
-        """Return whether a turn works at the place of the last attempt."""
-        return any(_is_at_same_place(one, old) for one in turn.acting for old in self.changes)
-
     def hear(self, message: TranscriptMessage) -> None:
         """Take up what the assistant says."""
         if self.solved:
@@ -165,52 +166,55 @@ class Trouble:
         self.last.append(message)
 
     def fail(self, message: TranscriptMessage) -> None:
-        """Take up a call that failed, so that the changes before it haven't solved the problem."""
-        self.errors += error_lines(message.text)
+        """Take up a call that failed. A change after which the same error comes again is in vain."""
+        lines = error_lines(message.text)
+        known = {_VOLATILE.sub("#", line) for line in self.errors}
+        edits = [one for one in self.changes if not command_of(one)]
         if not self.failed:
-            self.is_own = not self.is_reported and any(not command_of(one) for one in self.changes)
+            self.is_own = not self.is_reported and bool(edits)
+        elif not lines or _VOLATILE.sub("#", lines[0]) in known:
+            self.vain += edits
+        self.errors += lines
         self.failed.append(message)
+        self.vain.append(message)
         self._call(message)
         self._end_attempt()
-        self.silent_turns = 0
 
     def follow(self, message: TranscriptMessage) -> bool:
         """Take up a call that didn't fail; return whether a failure went away by itself."""
         if self.solved:
+            if not self.after and acts(message):
+                self.last.append(message)
             return False
         is_again = any(repeats(message, one) for one in self.failed)
         is_other = bool(self.changes) or not any(is_same_call(message, one) for one in self.failed)
-        is_other = is_other or any(one.is_persons for one in self.last)
-        if is_again and not is_other:
-            self.went_away = len(self.failed) == 1
-            return self.went_away
+        if is_again and not is_other and not any(one.is_persons for one in self.last):
+            return len(self.failed) == 1
         if acts(message) or (is_again and self.last):
             self._call(message)
-            is_measured = self.is_problem and any(repeats(message, one) for one in self._tried_calls if command_of(one))
-            self.solved = message if is_again or (is_measured and command_of(message)) else None
+            before = [one for attempt in self.tried for one in attempt if command_of(one)]
+            is_measured = self.is_problem and bool(command_of(message)) and any(repeats(message, one) for one in before)
+            self.has_passed = is_again or is_measured
+            self.solved = message if self.has_passed else None
         return False
-
-    @property
-    def _tried_calls(self) -> Iterator[TranscriptMessage]:
-        """The calls of the attempts before the last one."""
-        return (one for attempt in self.tried for one in attempt if one.is_call)
 
     def _call(self, message: TranscriptMessage) -> None:
         """Take up a call. If something was said since a command, that belongs to a new attempt."""
         commands = [at for at, one in enumerate(self.last, 1) if command_of(one)]
-        if commands and not self.last[-1].is_call:
+        if commands and self.last[-1].is_assistants:
             self.tried.append(self.last)
             self.last = self.last[commands[-1] :]
-        self.failed += [one for one in self._tried_calls if one not in self.failed and _takes_back(message, one)]
+        before = [one for attempt in self.tried for one in attempt if one.is_call and one not in self.vain]
+        self.vain += [one for one in before if _takes_back(message, one)]
         self.last.append(message)
 
     def _refute(self, verdict: TranscriptMessage) -> None:
         """Note that the changes haven't solved the problem."""
         self.former = next(self.lesson(), self.former)
-        self.failed += self.changes
+        self.vain += self.changes
         self.last += [*self.after, verdict]
         self._end_attempt()
-        self.solved, self.silent_turns, self.after = None, 0, []
+        self.solved, self.after = None, []
 
     def _end_attempt(self) -> None:
         self.tried.append(self.last)
@@ -218,7 +222,7 @@ class Trouble:
 
     def shared_words(self, message: TranscriptMessage) -> int:
         """Return the number of content words that a message shares with the problem and the attempts."""
-        calls = map(call_text, [*self.failed, *self.redone, *self.changes])
+        calls = map(call_text, [*self.vain, *self.redone, *self.changes])
         return len(content_words("\n".join([*self.errors, self.asked, *calls])) & content_words(message.text))
 
     def explains(self, found: Candidate) -> bool:
@@ -227,7 +231,7 @@ class Trouble:
             return False
         if self.opening and found.offset == self.opening.offset:
             return self.is_reported or any(self.lesson())
-        return self.is_problem and not found.outright and not _has("lasts", found.said)
+        return self.is_problem and not _has("lasts", found.said)
 
     def lesson(self) -> Iterator[Candidate]:
         """Yield the lesson, unless the problem is open, was a slip or went away, or nothing was said about it."""
@@ -235,18 +239,13 @@ class Trouble:
         if self.solved is None or not is_problem or self._is_slip():
             return
         told = [one for one in (*self.last, *self.after) if one.is_assistants]
-        recap = max(
-            (one for one in self.after if one.is_assistants),
-            key=lambda one: (self.shared_words(one), one.offset),
-            default=None,
-        )
-        if not told and not self.is_confirmed and len(self.failed) < 2:
+        if not told and not self.is_confirmed and len(self.vain) < 2:
             return
+        if self.is_own and len(self.failed) == 1 and not self.is_confirmed:
+            return
+        worked = list(self._solution())
         error = self._telling_error([*(one.text for one in told), *map(call_text, self.changes)])
-        if self.is_own and sum(one.failed for one in self.failed) == 1 and not self.is_confirmed:
-            return
-        worked = [*_nearest(self.last), *(one for one in self.after if one.is_persons or one is recap)]
-        tried = list(filter(None, map(self._quoted, self.tried)))
+        tried = list(filter(None, (self._quoted(one, worked) for one in self.tried)))
         parts = [
             ("The error:\n> ", f"`{error}`" if error and "`" not in error else error),
             ("What was asked:\n> ", self.asked),
@@ -262,26 +261,57 @@ class Trouble:
         score = CONFIRMED if self.is_confirmed else SUCCEEDED
         yield Candidate.from_message(self.solved, StatementKind.FIX, text, score, False, title, "", self.former)
 
-    def _names_what_was_redone(self) -> bool:
-        """Return whether the assistant names, at the end, what a command was run without."""
-        run, told = content_words("\n".join(map(call_text, self.changes))), [one for one in self.after or self.last if one.is_assistants]
-        dropped = content_words("\n".join(map(call_text, self.redone))) - run - content_words(self.asked)
-        return bool(told and dropped & content_words(told[-1].text))
+    def _solution(self) -> Iterator[TranscriptMessage]:
+        """Yield the changes that were kept, with the commands after them, and the messages that explain them best."""
+        edits = [one for attempt in self.tried for one in attempt if self._is_kept(one)]
+        found = [*edits, *self.last, *self.after]
+        begins = next((at for at, one in enumerate(found) if one.is_call and not command_of(one)), 0)
+        before = [one for one in self.last if one.is_assistants] or [
+            one for attempt in self.tried for one in attempt if one.is_assistants
+        ]
+        best = sorted(before, key=self.shared_words)[-MOST_EXPLAINING:]
+        best += sorted((one for one in self.after if one.is_assistants), key=self.shared_words)[-1:]
+        best = [one for one in best if self.shared_words(one)]
+        if not self.last or not any(one in self.last for one in best):
+            yield from (one for one in best if one not in self.after)
+        for at, one in enumerate(found):
+            if one.is_persons or one in best or (one.is_call and (at >= begins or not command_of(one))):
+                yield one
 
-    def _quoted(self, attempt: Attempt) -> str:
-        """Return an attempt as a quotation: its calls, or what was advised, and how it ended. A first failure of what
-        succeeds later, and calls that only look, are no attempts."""
+    def _is_kept(self, call: TranscriptMessage) -> bool:
+        """Return whether a call of an attempt is a change that was neither refused nor taken back."""
+        return call.is_call and not command_of(call) and call not in self.vain
+
+    def _quoted(self, attempt: Attempt, worked: Attempt) -> str:
+        """Return an attempt as a quotation: its calls, or what was advised, and how it ended. Checks that are run again
+        in what `worked`, and steps on the way to it, are no attempts."""
         calls = [one for one in attempt if one.is_call]
-        is_known = {*map(call_text, calls)} <= {*map(call_text, self.changes)}
-        vain = [*self.failed, *self.redone]
-        is_vain = any(one in vain or not command_of(one) or any(repeats(other, one) for other in self.changes) for one in calls)
-        if calls and (is_known or not is_vain):
+        if not calls:
+            is_advice = not any(one.is_call for each in [*self.tried, worked] for one in each)
+            shown = attempt if is_advice else []
+        elif any(map(self._is_kept, calls)) or not any(self._is_wrong(one, worked) for one in calls):
             return ""
-        ended = attempt[attempt.index(calls[-1]) + 1 :][:1] if calls else attempt
-        verdict = [one for one in attempt if one.is_persons] if calls else []
-        shown = [*calls, *(verdict or ended)]
+        else:
+            ended = attempt[attempt.index(calls[-1]) + 1 :]
+            shown = [*calls, *([one for one in ended if one.is_persons] or ended[:1])]
         lines = "\n".join(_shown(shown)).splitlines()
         return "\n".join(line if line.startswith("> ") else f"> {line}" for line in lines)
+
+    def _is_wrong(self, call: TranscriptMessage, worked: Attempt) -> bool:
+        """Return whether a call of an attempt was a wrong way, rather than a look or a check."""
+        if not command_of(call):
+            return True
+        if not acts(call) or call_text(call) in {*map(call_text, worked)}:
+            return False
+        edits = [one for one in worked if one.is_call and not command_of(one)]
+        return not edits or not programs(call) <= {name for one in worked for name in programs(one)}
+
+    def _names_what_was_redone(self) -> bool:
+        """Return whether the assistant names, at the end, what a command was run without."""
+        run = content_words("\n".join(map(call_text, self.changes)))
+        told = [one for one in self.after or self.last if one.is_assistants]
+        dropped = content_words("\n".join(map(call_text, self.redone))) - run - content_words(self.asked)
+        return bool(told and dropped & content_words(told[-1].text))
 
     def _telling_error(self, told: Iterable[str]) -> str:
         """Return the line of the outputs that shares most with what was told and changed. A word that several lines
@@ -291,7 +321,7 @@ class Trouble:
         return max(lines, key=lambda line: sum(1 / printed[word] for word in lines[line] & about), default="")
 
     def _is_slip(self) -> bool:
-        """Return whether the failure was a mistyped word or a broken connection."""
+        """Return whether the failure was a mistyped word."""
         edits = [one for one in self.changes if not command_of(one)]
         if edits:
             return all(_is_respelled(*_texts(one)) for one in edits)
@@ -320,6 +350,7 @@ def find_troubles(messages: Transcript) -> Iterator[Trouble]:
                 yield trouble
                 trouble = Trouble()
         yield from solved
+    trouble.settle()
     yield trouble
 
 
@@ -362,6 +393,9 @@ def _changed_words(call: TranscriptMessage) -> tuple[Counter[str], Counter[str]]
 
 def _takes_back(call: TranscriptMessage, before: TranscriptMessage) -> bool:
     """Return whether an edit removes words that another one added to the same file."""
+    files = read_action(before.arguments, "", None).files
+    if not command_of(before) and _RESTORES.search(command_of(call)):
+        return any(file.rpartition("/")[2] in command_of(call) for file in files)
     if command_of(call) or command_of(before) or not _is_at_same_place(call, before):
         return False
     removed, added = _changed_words(call)[0], _changed_words(before)[1]

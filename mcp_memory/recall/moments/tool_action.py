@@ -147,6 +147,11 @@ def is_same_call(message: TranscriptMessage, failed: TranscriptMessage) -> bool:
     return bool(before) and before[-1] in commands and {*commands[: commands.index(before[-1])]} <= {*before}
 
 
+def programs(message: TranscriptMessage) -> set[str]:
+    """Return the programs and scripts that a call runs to do more than show something."""
+    return {_PROGRAM.sub(r"\1", one) for one in _acting(command_of(message))}
+
+
 def _commands(message: TranscriptMessage) -> list[str]:
     """Return the commands of a call that do more than show something, or else all."""
     command = command_of(message)
