@@ -21,6 +21,9 @@ from mcp_memory.text.language.word_tables import has_cue, read_cues
 
 CONFIRMED, SUCCEEDED = 0.8, 0.5
 """Scores: you confirm that it works, or nothing after the last change shows that it failed."""
+PATIENCE, MOST_PRINTED = 2, 400
+"""The number of your messages without an attempt after which a problem is dropped, and the most lines of outputs that
+are read for an error of no known form."""
 MOST_SENTENCES, MOST_LINES = 3, 16
 """The most sentences of a message of yours, and lines of a message of the assistant, that are quoted."""
 LEAST_WORDS = 4
@@ -81,7 +84,8 @@ class Trouble:
         self.tried, self.last, self.after = list[Attempt](), Attempt(), Attempt()
         self.solved: TranscriptMessage | None = None
         self.former: Candidate | None = None
-        self.is_confirmed = self.has_passed = self.is_own = False
+        self.is_confirmed = self.is_own = False
+        self.silent_turns = 0
 
     @property
     def changes(self) -> Attempt:
@@ -109,21 +113,30 @@ class Trouble:
             return True
         redone = [] if self.solved else self._redone_by(turn)
         is_talk = not self.changes and not turn.acting and self._shares(turn, 1)
-        if redone or is_talk or (self.is_problem and not self.solved and self._shares(turn, LEAST_SHARED)):
+        if redone or is_talk or (not self.solved and self._is_taken_up_in(turn)):
             self.said[message.offset] = message.text
             self.redone += redone
-            self.last.append(message)
-            if redone or is_talk:
+            self.silent_turns += 1
+            (self.last or self.tried[-1] if self.tried else self.last).append(message)
+            if self.last and (redone or is_talk):
                 self._end_attempt()
             return True
         self.settle(message)
-        self.after += [one for one in turn.answer if not turn.acting and self.shared_words(one)]
+        if not turn.acting:
+            self.said[message.offset] = message.text
+            self.after += [one for one in turn.answer if self.shared_words(one)]
         return False
+
+    def _is_taken_up_in(self, turn: _Turn) -> bool:
+        """Return whether a turn goes on with what isn't solved yet."""
+        is_silent = self.is_problem and not turn.acting and self.silent_turns < PATIENCE
+        is_again = any(repeats(one, failed) for one in turn.acting for failed in self.failed)
+        return is_silent or is_again or self._shares(turn, LEAST_SHARED)
 
     def settle(self, message: TranscriptMessage | None = None) -> None:
         """Regard the last attempt as the solution if the person said something after it, last the `message`."""
-        if self.changes and not self.solved:
-            after = self.last[self.last.index(self.changes[-1]) :]
+        if self.changes and not self.solved and not self.last[-1].is_call:
+            after = self.last[self.last.index(self.changes[0]) :]
             self.solved = message or next((one for one in after[::-1] if one.is_persons), None)
 
     def _shares(self, turn: _Turn, least: int) -> bool:
@@ -170,6 +183,7 @@ class Trouble:
         lines = error_lines(message.text)
         known = {_VOLATILE.sub("#", line) for line in self.errors}
         edits = [one for one in self.changes if not command_of(one)]
+        self.silent_turns = 0
         if not self.failed:
             self.is_own = not self.is_reported and bool(edits)
         elif not lines or _VOLATILE.sub("#", lines[0]) in known:
@@ -186,16 +200,15 @@ class Trouble:
             if not self.after and acts(message):
                 self.last.append(message)
             return False
-        is_again = any(repeats(message, one) for one in self.failed)
+        is_again = any(repeats(message, one) for one in self.failed if acts(one) or not call_text(one))
         is_other = bool(self.changes) or not any(is_same_call(message, one) for one in self.failed)
         if is_again and not is_other and not any(one.is_persons for one in self.last):
             return len(self.failed) == 1
         if acts(message) or (is_again and self.last):
             self._call(message)
             before = [one for attempt in self.tried for one in attempt if command_of(one)]
-            is_measured = self.is_problem and bool(command_of(message)) and any(repeats(message, one) for one in before)
-            self.has_passed = is_again or is_measured
-            self.solved = message if self.has_passed else None
+            is_measured = self.is_problem and any(is_same_call(message, one) for one in before)
+            self.solved = message if is_again or is_measured else None
         return False
 
     def _call(self, message: TranscriptMessage) -> None:
@@ -231,7 +244,8 @@ class Trouble:
             return False
         if self.opening and found.offset == self.opening.offset:
             return self.is_reported or any(self.lesson())
-        return self.is_problem and not _has("lasts", found.said)
+        is_lasting = _has("lasts", found.said) or (found.outright and self.solved and found.offset >= self.solved.offset)
+        return self.is_problem and not is_lasting
 
     def lesson(self) -> Iterator[Candidate]:
         """Yield the lesson, unless the problem is open, was a slip or went away, or nothing was said about it."""
@@ -244,8 +258,11 @@ class Trouble:
         if self.is_own and len(self.failed) == 1 and not self.is_confirmed:
             return
         worked = list(self._solution())
-        error = self._telling_error([*(one.text for one in told), *map(call_text, self.changes)])
-        tried = list(filter(None, (self._quoted(one, worked) for one in self.tried)))
+        error = self._telling_error(worked)
+        is_changed = any(one.is_call and not command_of(one) for one in worked)
+        began = [one for one in (self.tried or [[]])[0] if one.is_call]
+        shows_it = is_changed and all(map(command_of, began)) and any(one.failed for one in began)
+        tried = list(filter(None, (self._quoted(one, worked) for one in self.tried[shows_it:])))
         parts = [
             ("The error:\n> ", f"`{error}`" if error and "`" not in error else error),
             ("What was asked:\n> ", self.asked),
@@ -266,17 +283,21 @@ class Trouble:
         edits = [one for attempt in self.tried for one in attempt if self._is_kept(one)]
         found = [*edits, *self.last, *self.after]
         begins = next((at for at, one in enumerate(found) if one.is_call and not command_of(one)), 0)
-        before = [one for one in self.last if one.is_assistants] or [
-            one for attempt in self.tried for one in attempt if one.is_assistants
-        ]
-        best = sorted(before, key=self.shared_words)[-MOST_EXPLAINING:]
-        best += sorted((one for one in self.after if one.is_assistants), key=self.shared_words)[-1:]
-        best = [one for one in best if self.shared_words(one)]
-        if not self.last or not any(one in self.last for one in best):
-            yield from (one for one in best if one not in self.after)
+        before = sorted(self._explaining(), key=self.shared_words)[-MOST_EXPLAINING:]
+        after = sorted((one for one in self.after if one.is_assistants), key=self.shared_words)[-1:]
+        best = [one for one in (*before, *after) if self.shared_words(one)] or [*before, *after][-1:]
+        yield from sorted((one for one in best if one not in found), key=lambda one: one.offset)
         for at, one in enumerate(found):
             if one.is_persons or one in best or (one.is_call and (at >= begins or not command_of(one))):
                 yield one
+
+    def _explaining(self) -> Iterator[TranscriptMessage]:
+        """Yield what the assistant said until the solution, except what announced attempts in vain, and advice."""
+        for attempt in self.tried:
+            calls = [at for at, one in enumerate(attempt) if one.is_call]
+            is_vain = any(attempt[at] in self.vain for at in calls)
+            yield from (one for one in attempt[calls[-1] if is_vain else 0 :] if calls and one.is_assistants)
+        yield from (one for one in self.last if one.is_assistants)
 
     def _is_kept(self, call: TranscriptMessage) -> bool:
         """Return whether a call of an attempt is a change that was neither refused nor taken back."""
@@ -299,12 +320,14 @@ class Trouble:
 
     def _is_wrong(self, call: TranscriptMessage, worked: Attempt) -> bool:
         """Return whether a call of an attempt was a wrong way, rather than a look or a check."""
+        is_look = not acts(call) and "\n" not in command_of(call)
+        if is_look or not call_text(call) or call_text(call) in {*map(call_text, worked)}:
+            return False
         if not command_of(call):
             return True
-        if not acts(call) or call_text(call) in {*map(call_text, worked)}:
-            return False
         edits = [one for one in worked if one.is_call and not command_of(one)]
-        return not edits or not programs(call) <= {name for one in worked for name in programs(one)}
+        known = {name for one in worked for name in programs(one)}
+        return not edits or not programs(call) or not programs(call) <= known
 
     def _names_what_was_redone(self) -> bool:
         """Return whether the assistant names, at the end, what a command was run without."""
@@ -313,12 +336,24 @@ class Trouble:
         dropped = content_words("\n".join(map(call_text, self.redone))) - run - content_words(self.asked)
         return bool(told and dropped & content_words(told[-1].text))
 
-    def _telling_error(self, told: Iterable[str]) -> str:
-        """Return the line of the outputs that shares most with what was told and changed. A word that several lines
-        have says less about one of them."""
-        about, lines = content_words("\n".join(told)), {line: content_words(line) for line in self.errors}
-        printed = Counter(word for words in lines.values() for word in words)
-        return max(lines, key=lambda line: sum(1 / printed[word] for word in lines[line] & about), default="")
+    def _telling_error(self, worked: Attempt) -> str:
+        """Return the line that shares most with what was asked, told and changed, from the first output and those of
+        the programs that `worked` at last. A word that several lines have says less about one of them."""
+        first = [*pasted_errors(self.opening.text if self.opening else "")]
+        first += [line for one in self.failed[:1] for line in error_lines(one.text)]
+        names = {name for one in worked for name in programs(one)}
+        later = [line for one in self.failed[1:] if programs(one) & names for line in error_lines(one.text)]
+        if not first and not later:
+            asked = content_words(self.asked)
+            printed = [line.strip() for one in self.failed[:1] for line in one.text.splitlines()][:MOST_PRINTED]
+            first = [line for line in printed if len(content_words(line) & asked) >= LEAST_SHARED]
+        about = content_words("\n".join([self.asked, *(call_text(one) if one.is_call else one.text for one in worked)]))
+        words = {line: content_words(line) for line in [*first, *later]}
+        count = Counter(word for each in words.values() for word in each)
+        shares = {line: sum(1 / count[word] for word in words[line] & about) for line in words}
+        best = max(shares.values(), default=0)
+        likely = [line for line in first if 2 * shares[line] >= best] or later
+        return max(likely, key=lambda line: shares[line], default="")
 
     def _is_slip(self) -> bool:
         """Return whether the failure was a mistyped word."""

@@ -20,7 +20,7 @@ _LOOKS = re.compile(
     r"\S+ (?:-\w+ \S+ )?(?:\S+ )?"
     r"(?:get|list|ls|show|view|status|info|version|logs?|describe|inspect|ps|outdated|why|tree|help)\b.*"
     r"|git (?:diff|blame|branch|remote|grep|rev-parse|ls-\w+)\b.*"
-    r"|\S*(?:info|nm|dump) .*|(?:top|ping|dig|host|getent|env|date|uptime|ps|df|free|journalctl|sleep|ldd)\b.*"
+    r"|\S*(?:info|nm|dump) .*|(?:top|ping|dig|host|getent|env|date|uptime|ps|df|free|journalctl|sleep|ldd)\b.*|mount"
     r"|(?:node|python\S*|Rscript|ruby|php) -(?:[ecpr] .*)?|.* --?(?:version|help)",
     re.DOTALL,
 )
@@ -160,7 +160,8 @@ def _commands(message: TranscriptMessage) -> list[str]:
 
 def _acting(line: str) -> Iterator[str]:
     """Yield the commands of a line that do more than show something, also on another machine."""
-    for _, words in simple_commands(line):
+    for _, written in simple_commands(line):
+        words = written[written[:1] == ["sudo"] :]
         command = " ".join(words)
         remote = next((word for word in words[2:] if " " in word), "") if words[:1] == ["ssh"] else ""
         if remote:
