@@ -10,7 +10,15 @@ from functools import partial
 from itertools import groupby
 
 from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
-from mcp_memory.recall.moments.tool_action import acts, call_text, command_of, is_same_call, programs, read_action, repeats
+from mcp_memory.recall.moments.tool_action import (
+    acts,
+    call_text,
+    command_of,
+    is_same_call,
+    programs,
+    read_action,
+    repeats,
+)
 from mcp_memory.statements.candidate import Candidate, StatementKind
 from mcp_memory.statements.error_lines import error_line, error_lines, pasted_errors
 from mcp_memory.statements.statement_rules import OUTRIGHT, says_it_works
@@ -111,7 +119,7 @@ class Trouble:
             self.said[message.offset] = message.text
             self._refute(message)
             return True
-        redone = [] if self.solved else self._redone_by(turn)
+        redone = [] if self.solved or self.is_problem else self._redone_by(turn)
         is_talk = not self.changes and not turn.acting and self._shares(turn, 1)
         if redone or is_talk or (not self.solved and self._is_taken_up_in(turn)):
             self.said[message.offset] = message.text
@@ -244,7 +252,9 @@ class Trouble:
             return False
         if self.opening and found.offset == self.opening.offset:
             return self.is_reported or any(self.lesson())
-        is_lasting = _has("lasts", found.said) or (found.outright and self.solved and found.offset >= self.solved.offset)
+        is_lasting = _has("lasts", found.said) or (
+            found.outright and self.solved and found.offset >= self.solved.offset
+        )
         return self.is_problem and not is_lasting
 
     def lesson(self) -> Iterator[Candidate]:
@@ -283,9 +293,9 @@ class Trouble:
         edits = [one for attempt in self.tried for one in attempt if self._is_kept(one)]
         found = [*edits, *self.last, *self.after]
         begins = next((at for at, one in enumerate(found) if one.is_call and not command_of(one)), 0)
-        before = sorted(self._explaining(), key=self.shared_words)[-MOST_EXPLAINING:]
-        after = sorted((one for one in self.after if one.is_assistants), key=self.shared_words)[-1:]
-        best = [one for one in (*before, *after) if self.shared_words(one)] or [*before, *after][-1:]
+        before = sorted(dict.fromkeys(self._explaining()), key=self.shared_words)[-MOST_EXPLAINING:]
+        best = [one for one in before if 2 * self.shared_words(one) >= self.shared_words(before[-1])]
+        best += sorted((one for one in self.after if one.is_assistants), key=self.shared_words)[-1:]
         yield from sorted((one for one in best if one not in found), key=lambda one: one.offset)
         for at, one in enumerate(found):
             if one.is_persons or one in best or (one.is_call and (at >= begins or not command_of(one))):
@@ -295,7 +305,7 @@ class Trouble:
         """Yield what the assistant said until the solution, except what announced attempts in vain, and advice."""
         for attempt in self.tried:
             calls = [at for at, one in enumerate(attempt) if one.is_call]
-            is_vain = any(attempt[at] in self.vain for at in calls)
+            is_vain = any(attempt[at] in [*self.vain, *self.redone] for at in calls)
             yield from (one for one in attempt[calls[-1] if is_vain else 0 :] if calls and one.is_assistants)
         yield from (one for one in self.last if one.is_assistants)
 
@@ -313,18 +323,21 @@ class Trouble:
         elif any(map(self._is_kept, calls)) or not any(self._is_wrong(one, worked) for one in calls):
             return ""
         else:
-            ended = attempt[attempt.index(calls[-1]) + 1 :]
-            shown = [*calls, *([one for one in ended if one.is_persons] or ended[:1])]
+            said, ended = attempt[: attempt.index(calls[0])], attempt[attempt.index(calls[-1]) + 1 :]
+            announced = [] if calls[-1].failed else [one for one in said if one.is_assistants][-1:]
+            shown = [*announced, *calls, *([one for one in ended if one.is_persons] or ended[:1])]
         lines = "\n".join(_shown(shown)).splitlines()
         return "\n".join(line if line.startswith("> ") else f"> {line}" for line in lines)
 
     def _is_wrong(self, call: TranscriptMessage, worked: Attempt) -> bool:
         """Return whether a call of an attempt was a wrong way, rather than a look or a check."""
+        if call in self.vain and not call.failed:
+            return True
         is_look = not acts(call) and "\n" not in command_of(call)
         if is_look or not call_text(call) or call_text(call) in {*map(call_text, worked)}:
             return False
-        if not command_of(call):
-            return True
+        if call not in self.vain and call not in self.redone:
+            return any(is_same_call(one, call) for one in worked)
         edits = [one for one in worked if one.is_call and not command_of(one)]
         known = {name for one in worked for name in programs(one)}
         return not edits or not programs(call) or not programs(call) <= known
@@ -344,7 +357,7 @@ class Trouble:
         names = {name for one in worked for name in programs(one)}
         later = [line for one in self.failed[1:] if programs(one) & names for line in error_lines(one.text)]
         if not first and not later:
-            asked = content_words(self.asked)
+            asked = content_words(self.asked) - content_words("\n".join(map(call_text, self.failed[:1])))
             printed = [line.strip() for one in self.failed[:1] for line in one.text.splitlines()][:MOST_PRINTED]
             first = [line for line in printed if len(content_words(line) & asked) >= LEAST_SHARED]
         about = content_words("\n".join([self.asked, *(call_text(one) if one.is_call else one.text for one in worked)]))
