@@ -3,17 +3,18 @@ verbatim."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.recall.moments.tool_action import (
     acts,
     call_text,
     command_of,
+    is_edit,
     is_same_call,
     programs,
     read_action,
@@ -76,24 +77,27 @@ class _Turn:
 
 
 class Trouble:
-    """A problem, from the message or failure that shows it to what is said after its solution. `tried` has the
-    attempts, `last` the one that may solve it, and `after` what was said to it. `vain` has the calls that failed, were
-    refused or taken back; `redone` those that the assistant ran otherwise later. `former` is the lesson that turned out
-    to be wrong."""
+    """A problem, from the message or failure that shows it to what is said after its solution. The attempts begin at
+    the places `begins` of the `messages`; the last one may solve it. `vain` has the calls that failed, were refused,
+    taken back or measured again; `redone` those that the assistant ran otherwise later. `former` is the lesson that
+    turned out to be wrong."""
 
     def __init__(self, opening: TranscriptMessage | None = None) -> None:
-        asked = opening.text if opening else ""
-        self.opening, self.asked = opening, _own(asked, LEAST_WORDS)
-        self.said, self.errors = dict[int, str](), list(pasted_errors(asked))
-        if opening:
-            self.said[opening.offset] = asked
-        self.is_reported = bool(self.errors) or _has("complains", asked)
+        text = opening.text if opening else ""
+        self.asked, self.pasted = _own(text, LEAST_WORDS), list(pasted_errors(text))
+        self.opened_at = opening.offset if opening else None
+        self.said = {self.opened_at}
+        self.is_reported = bool(self.pasted) or _has("complains", text)
+        self.messages, self.begins = Attempt(), [0]
         self.failed, self.vain, self.redone = Attempt(), Attempt(), Attempt()
-        self.tried, self.last, self.after = list[Attempt](), Attempt(), Attempt()
         self.solved: TranscriptMessage | None = None
         self.former: Candidate | None = None
         self.is_confirmed = self.is_own = False
         self.silent_turns = 0
+
+    @property
+    def last(self) -> Attempt:
+        return self.messages[self.begins[-1] :]
 
     @property
     def changes(self) -> Attempt:
@@ -110,30 +114,45 @@ class Trouble:
         if message is None:
             return True
         works = any(map(says_it_works, user_sentences(message.text)))
-        if works and (self.is_problem or self.last):
-            self.said[message.offset] = message.text
-            self.is_confirmed, self.solved = True, message
-            self.after += [message, *turn.answer]
-            return False
-        if self._is_refuted_by(turn):
-            self.said[message.offset] = message.text
-            self._refute(message)
-            return True
+        is_refuted = not works and self._is_refuted_by(turn)
         redone = [] if self.solved or self.is_problem else self._redone_by(turn)
         is_talk = not self.changes and not turn.acting and self._shares(turn, 1)
-        if redone or is_talk or (not self.solved and self._is_taken_up_in(turn)):
-            self.said[message.offset] = message.text
+        is_open = not self.solved and (redone or is_talk or self._is_taken_up_in(turn))
+        if works and (self.is_problem or self.last):
+            self.is_confirmed, self.solved = True, message
+            self.messages += [message, *turn.answer]
+        elif is_refuted:
+            self.former, self.solved = next(self.lesson(), self.former), None
+            self.vain += self.changes
+        elif not is_open:
+            self._settle(message)
+            self.messages += [one for one in turn.answer if not turn.acting and self.shared_words(one)]
+        if works or is_refuted or is_open or not turn.acting:
+            self.said.add(message.offset)
+        if not works and (is_refuted or is_open):
+            self._answer(message, ends=bool(is_refuted or redone or is_talk))
             self.redone += redone
-            self.silent_turns += 1
-            (self.last or self.tried[-1] if self.tried else self.last).append(message)
-            if self.last and (redone or is_talk):
-                self._end_attempt()
-            return True
-        self.settle(message)
-        if not turn.acting:
-            self.said[message.offset] = message.text
-            self.after += [one for one in turn.answer if self.shared_words(one)]
-        return False
+        return not works and bool(is_refuted or is_open)
+
+    def _answer(self, message: TranscriptMessage, *, ends: bool) -> None:
+        """Take up a message of the person, which may end an attempt. A message after a failure belongs to it."""
+        if not self.last and self.begins[1:]:
+            self.begins.pop()
+            ends = True
+        self.messages.append(message)
+        self.silent_turns += 1
+        if ends:
+            self.begins.append(len(self.messages))
+
+    def close(self) -> None:
+        """Regard the last attempt as the solution if the person said something after it."""
+        if self.changes and not self.last[-1].is_call:
+            said = [one for one in self.last[self.last.index(self.changes[0]) :] if one.is_persons]
+            self._settle(said[-1] if said else None)
+
+    def _settle(self, message: TranscriptMessage | None) -> None:
+        if self.changes and not self.solved:
+            self.solved = message
 
     def _is_taken_up_in(self, turn: _Turn) -> bool:
         """Return whether a turn goes on with what isn't solved yet."""
@@ -141,18 +160,19 @@ class Trouble:
         is_again = any(repeats(one, failed) for one in turn.acting for failed in self.failed)
         return is_silent or is_again or self._shares(turn, LEAST_SHARED)
 
-    def settle(self, message: TranscriptMessage | None = None) -> None:
-        """Regard the last attempt as the solution if the person said something after it, last the `message`."""
-        if self.changes and not self.solved and not self.last[-1].is_call:
-            after = self.last[self.last.index(self.changes[0]) :]
-            self.solved = message or next((one for one in after[::-1] if one.is_persons), None)
-
     def _shares(self, turn: _Turn, least: int) -> bool:
-        """Return whether a turn takes up words of the problem: of what was asked, answered, printed or done."""
-        known = [self.asked, *self.errors]
-        known += [one.text if not one.is_call else call_text(one) for one in [*self.last, *self.vain]]
+        """Return whether a turn takes up words of what was asked, answered, printed or done."""
         new = [turn.said.text if turn.said else "", *map(call_text, turn.acting)]
-        return len(content_words("\n".join(known)) & content_words("\n".join(new))) >= least
+        return len(self._words(self.last) & content_words("\n".join(new))) >= least
+
+    def _words(self, messages: Iterable[TranscriptMessage]) -> Set[str]:
+        """Return the content words of the problem and of some messages and calls."""
+        lines = [*self.pasted, *(line for one in self.failed for line in error_lines(one.text))]
+        return content_words("\n".join([self.asked, *lines, *map(_text, [*self.vain, *messages])]))
+
+    def shared_words(self, message: TranscriptMessage) -> int:
+        """Return the number of content words that a message shares with the problem and the attempts."""
+        return len(self._words([*self.redone, *self.changes]) & content_words(message.text))
 
     def _redone_by(self, turn: _Turn) -> Attempt:
         """Return the commands of the last attempt that a turn runs otherwise."""
@@ -167,112 +187,67 @@ class Trouble:
         if self.changes and (_has("wrong", text) or pasted_errors(text)):
             return True
         pairs = [(one, old) for one in turn.acting for old in self.changes if _is_at_same_place(one, old)]
-        if any(_takes_back(one, old) for one, old in pairs):
-            return True
         is_refused = denies(text) or _has("refuses", text)
-        return any(not _extends(one, old) and (is_refused or self._is_anew(one, old)) for one, old in pairs)
-
-    def _is_anew(self, call: TranscriptMessage, before: TranscriptMessage) -> bool:
-        """Return whether a call changes the very lines of a change that should have solved a known problem."""
-        old, *_ = _texts(call)
-        return self.is_problem and bool(old) and {*_WORD.findall(old)} <= {*_WORD.findall(call_text(before))}
+        return any(_takes_back(*pair) or (is_refused and not _extends(*pair)) for pair in pairs)
 
     def hear(self, message: TranscriptMessage) -> None:
         """Take up what the assistant says."""
-        if self.solved:
-            self.after.append(message)
-            return
-        if not self.is_problem and all(map(command_of, self.last)):
-            self.last = []  # the commands before the first word only look
-        self.last.append(message)
+        self.messages.append(message)
 
     def fail(self, message: TranscriptMessage) -> None:
         """Take up a call that failed. A change after which the same error comes again is in vain."""
-        lines = error_lines(message.text)
-        known = {_VOLATILE.sub("#", line) for line in self.errors}
-        edits = [one for one in self.changes if not command_of(one)]
-        self.silent_turns = 0
+        edits = list(filter(is_edit, self.changes))
+        known = [_VOLATILE.sub("#", line) for one in self.failed for line in error_lines(one.text)]
         if not self.failed:
             self.is_own = not self.is_reported and bool(edits)
-        elif not lines or _VOLATILE.sub("#", lines[0]) in known:
+        elif _VOLATILE.sub("#", error_line(message)) in ["", *known]:
             self.vain += edits
-        self.errors += lines
         self.failed.append(message)
         self.vain.append(message)
-        self._call(message)
-        self._end_attempt()
+        self.messages.append(message)
+        self.begins.append(len(self.messages))
+        self.silent_turns = 0
 
     def follow(self, message: TranscriptMessage) -> bool:
         """Take up a call that didn't fail; return whether a failure went away by itself."""
         if self.solved:
-            if not self.after and acts(message):
-                self.last.append(message)
+            self.messages += [message] if acts(message) and self.messages[-1].is_call else []
             return False
-        is_again = any(repeats(message, one) for one in self.failed if acts(one) or not call_text(one))
-        is_other = bool(self.changes) or not any(is_same_call(message, one) for one in self.failed)
-        if is_again and not is_other and not any(one.is_persons for one in self.last):
+        for at, one in enumerate(self.messages, 1):
+            is_measured = self.is_problem and command_of(one) and is_same_call(message, one)
+            if one.is_call and one not in self.vain and (is_measured or _takes_back(message, one)):
+                self.vain.append(one)
+                ends = max(end for end, call in enumerate(self.messages, 1) if call.is_call) if is_edit(one) else at
+                self.begins += [ends] if ends > self.begins[-1] else []
+        is_again = any(repeats(message, one) for one in self.vain if acts(one) or not call_text(one))
+        is_same = is_again and not self.changes and any(is_same_call(message, one) for one in self.failed)
+        if is_same and not any(one.is_persons for one in self.last):
             return len(self.failed) == 1
         if acts(message) or (is_again and self.last):
-            self._call(message)
-            before = [one for attempt in self.tried for one in attempt if command_of(one)]
-            is_measured = self.is_problem and any(is_same_call(message, one) for one in before)
-            self.solved = message if is_again or is_measured else None
+            self.messages.append(message)
+            self.solved = message if is_again else None
         return False
-
-    def _call(self, message: TranscriptMessage) -> None:
-        """Take up a call. If something was said since a command, that belongs to a new attempt."""
-        commands = [at for at, one in enumerate(self.last, 1) if command_of(one)]
-        if commands and self.last[-1].is_assistants:
-            self.tried.append(self.last)
-            self.last = self.last[commands[-1] :]
-        before = [one for attempt in self.tried for one in attempt if one.is_call and one not in self.vain]
-        self.vain += [one for one in before if _takes_back(message, one)]
-        self.last.append(message)
-
-    def _refute(self, verdict: TranscriptMessage) -> None:
-        """Note that the changes haven't solved the problem."""
-        self.former = next(self.lesson(), self.former)
-        self.vain += self.changes
-        self.last += [*self.after, verdict]
-        self._end_attempt()
-        self.solved, self.after = None, []
-
-    def _end_attempt(self) -> None:
-        self.tried.append(self.last)
-        self.last = []
-
-    def shared_words(self, message: TranscriptMessage) -> int:
-        """Return the number of content words that a message shares with the problem and the attempts."""
-        calls = map(call_text, [*self.vain, *self.redone, *self.changes])
-        return len(content_words("\n".join([*self.errors, self.asked, *calls])) & content_words(message.text))
 
     def explains(self, found: Candidate) -> bool:
         """Return whether a statement of the person only describes the problem or the result, and passes with it."""
         if found.offset not in self.said or found.score >= OUTRIGHT:
             return False
-        if self.opening and found.offset == self.opening.offset:
+        if found.offset == self.opened_at:
             return self.is_reported or any(self.lesson())
-        is_lasting = _has("lasts", found.said) or (
-            found.outright and self.solved and found.offset >= self.solved.offset
-        )
-        return self.is_problem and not is_lasting
+        is_later = self.solved is not None and found.offset >= self.solved.offset
+        return self.is_problem and not (_has("lasts", found.said) or (found.outright and is_later))
 
     def lesson(self) -> Iterator[Candidate]:
         """Yield the lesson, unless the problem is open, was a slip or went away, or nothing was said about it."""
-        is_problem = self.is_problem or self.is_confirmed or self._names_what_was_redone()
-        if self.solved is None or not is_problem or self._is_slip():
+        told = [one for one in self.last if one.is_assistants]
+        is_problem = self.is_problem or self.is_confirmed or self._names_what_was_redone(told)
+        is_first = self.is_own and len(self.failed) == 1
+        is_known = self.is_confirmed or (told and not is_first) or (not is_first and len(self.vain) > 1)
+        if self.solved is None or not is_problem or not is_known or self._is_slip():
             return
-        told = [one for one in (*self.last, *self.after) if one.is_assistants]
-        if not told and not self.is_confirmed and len(self.vain) < 2:
-            return
-        if self.is_own and len(self.failed) == 1 and not self.is_confirmed:
-            return
-        worked = list(self._solution())
+        worked = self._solution()
         error = self._telling_error(worked)
-        is_changed = any(one.is_call and not command_of(one) for one in worked)
-        began = [one for one in (self.tried or [[]])[0] if one.is_call]
-        shows_it = is_changed and all(map(command_of, began)) and any(one.failed for one in began)
-        tried = list(filter(None, (self._quoted(one, worked) for one in self.tried[shows_it:])))
+        tried = list(filter(None, (self._quoted(one, worked) for one in self._attempts())))
         parts = [
             ("The error:\n> ", f"`{error}`" if error and "`" not in error else error),
             ("What was asked:\n> ", self.asked),
@@ -288,79 +263,72 @@ class Trouble:
         score = CONFIRMED if self.is_confirmed else SUCCEEDED
         yield Candidate.from_message(self.solved, StatementKind.FIX, text, score, False, title, "", self.former)
 
-    def _solution(self) -> Iterator[TranscriptMessage]:
-        """Yield the changes that were kept, with the commands after them, and the messages that explain them best."""
-        edits = [one for attempt in self.tried for one in attempt if self._is_kept(one)]
-        found = [*edits, *self.last, *self.after]
-        begins = next((at for at, one in enumerate(found) if one.is_call and not command_of(one)), 0)
-        before = sorted(dict.fromkeys(self._explaining()), key=self.shared_words)[-MOST_EXPLAINING:]
-        best = [one for one in before if 2 * self.shared_words(one) >= self.shared_words(before[-1])]
-        best += sorted((one for one in self.after if one.is_assistants), key=self.shared_words)[-1:]
-        yield from sorted((one for one in best if one not in found), key=lambda one: one.offset)
-        for at, one in enumerate(found):
-            if one.is_persons or one in best or (one.is_call and (at >= begins or not command_of(one))):
-                yield one
+    def _attempts(self) -> Sequence[Attempt]:
+        """Return the attempts before the last one."""
+        return [self.messages[begin:end] for begin, end in pairwise(self.begins)]
 
-    def _explaining(self) -> Iterator[TranscriptMessage]:
-        """Yield what the assistant said until the solution, except what announced attempts in vain, and advice."""
-        for attempt in self.tried:
-            calls = [at for at, one in enumerate(attempt) if one.is_call]
-            is_vain = any(attempt[at] in [*self.vain, *self.redone] for at in calls)
-            yield from (one for one in attempt[calls[-1] if is_vain else 0 :] if calls and one.is_assistants)
-        yield from (one for one in self.last if one.is_assistants)
-
-    def _is_kept(self, call: TranscriptMessage) -> bool:
-        """Return whether a call of an attempt is a change that was neither refused nor taken back."""
-        return call.is_call and not command_of(call) and call not in self.vain
+    def _solution(self) -> Attempt:
+        """Return the changes that were kept, with the commands after them, and the messages that explain them best."""
+        kept = [one for one in self.messages if is_edit(one) and one not in self.vain]
+        found = [one for one in self.messages if one in self.last or one in kept]
+        vain, last = [*self.vain, *self.redone], self.last
+        turning = self.changes[-1:] or [one for one in last if one.is_persons]
+        done = last.index(turning[0]) if turning else 0
+        before, after = list[TranscriptMessage](), last[done:]
+        for attempt in [*(one for one in self._attempts() if any(each.is_call for each in one)), last[:done]]:
+            calls = [next((one for one in attempt[at:] if one.is_call), None) for at in range(len(attempt))]
+            before += [one for one, call in zip(attempt, calls, strict=True) if call not in vain]
+        best = sorted((one for one in before if one.is_assistants), key=self.shared_words)[-MOST_EXPLAINING:]
+        best = [one for one in best if 2 * self.shared_words(one) >= self.shared_words(best[-1])]
+        best += sorted((one for one in after if one.is_assistants), key=self.shared_words)[-1:]
+        first = found.index(kept[0]) if kept else 0
+        calls = [one for at, one in enumerate(found) if one.is_call and (at >= first or one in kept)]
+        said = [one for one in self.last if one.is_persons]
+        return [one for one in self.messages if one in calls or one in said or one in best]
 
     def _quoted(self, attempt: Attempt, worked: Attempt) -> str:
-        """Return an attempt as a quotation: its calls, or what was advised, and how it ended. Checks that are run again
-        in what `worked`, and steps on the way to it, are no attempts."""
+        """Return an attempt as a quotation: its calls, or what was advised, and how it ended. The first look at the
+        problem, checks that are run again in what `worked`, and steps on the way to it, are no attempts."""
         calls = [one for one in attempt if one.is_call]
-        if not calls:
-            is_advice = not any(one.is_call for each in [*self.tried, worked] for one in each)
-            shown = attempt if is_advice else []
-        elif any(map(self._is_kept, calls)) or not any(self._is_wrong(one, worked) for one in calls):
+        is_kept = any(is_edit(one) and one not in self.vain for one in calls)
+        if is_kept or not (
+            self._is_wrong(calls, worked) if calls else not self.failed and not any(map(call_text, worked))
+        ):
             return ""
-        else:
-            said, ended = attempt[: attempt.index(calls[0])], attempt[attempt.index(calls[-1]) + 1 :]
-            announced = [] if calls[-1].failed else [one for one in said if one.is_assistants][-1:]
-            shown = [*announced, *calls, *([one for one in ended if one.is_persons] or ended[:1])]
-        lines = "\n".join(_shown(shown)).splitlines()
+        said = attempt[: attempt.index(calls[0])] if calls and not calls[-1].failed else []
+        ended = attempt[attempt.index(calls[-1]) + 1 :] if calls else attempt
+        answers = [one for one in ended if one.is_persons] if calls else ended
+        lines = "\n".join(_shown([*[one for one in said if one.is_assistants][-1:], *calls, *answers])).splitlines()
         return "\n".join(line if line.startswith("> ") else f"> {line}" for line in lines)
 
-    def _is_wrong(self, call: TranscriptMessage, worked: Attempt) -> bool:
-        """Return whether a call of an attempt was a wrong way, rather than a look or a check."""
-        if call in self.vain and not call.failed:
-            return True
-        is_look = not acts(call) and "\n" not in command_of(call)
-        if is_look or not call_text(call) or call_text(call) in {*map(call_text, worked)}:
+    def _is_wrong(self, calls: Attempt, worked: Attempt) -> bool:
+        """Return whether the calls of an attempt were a wrong way, rather than a look or a check."""
+        if not any(one.failed for one in calls):
+            return any(one in self.vain or one in self.redone for one in calls)
+        is_changed, known = any(map(is_edit, worked)), {name for one in worked for name in programs(one)}
+        if is_changed and calls[-1] == self.failed[0] and not any(map(is_edit, calls)):
             return False
-        if call not in self.vain and call not in self.redone:
-            return any(is_same_call(one, call) for one in worked)
-        edits = [one for one in worked if one.is_call and not command_of(one)]
-        known = {name for one in worked for name in programs(one)}
-        return not edits or not programs(call) or not programs(call) <= known
+        looks = [one for one in calls if not acts(one) and "\n" not in call_text(one)]
+        new = [one for one in calls if one not in looks and call_text(one) not in map(call_text, worked)]
+        return any(is_edit(one) or not is_changed or not programs(one) or not programs(one) <= known for one in new)
 
-    def _names_what_was_redone(self) -> bool:
+    def _names_what_was_redone(self, told: Attempt) -> bool:
         """Return whether the assistant names, at the end, what a command was run without."""
-        run = content_words("\n".join(map(call_text, self.changes)))
-        told = [one for one in self.after or self.last if one.is_assistants]
-        dropped = content_words("\n".join(map(call_text, self.redone))) - run - content_words(self.asked)
+        run = content_words("\n".join([self.asked, *map(call_text, self.changes)]))
+        dropped = content_words("\n".join(map(call_text, self.redone))) - run
         return bool(told and dropped & content_words(told[-1].text))
 
     def _telling_error(self, worked: Attempt) -> str:
         """Return the line that shares most with what was asked, told and changed, from the first output and those of
         the programs that `worked` at last. A word that several lines have says less about one of them."""
-        first = [*pasted_errors(self.opening.text if self.opening else "")]
-        first += [line for one in self.failed[:1] for line in error_lines(one.text)]
+        first = [*self.pasted, *(line for one in self.failed[:1] for line in error_lines(one.text))]
         names = {name for one in worked for name in programs(one)}
         later = [line for one in self.failed[1:] if programs(one) & names for line in error_lines(one.text)]
         if not first and not later:
             asked = content_words(self.asked) - content_words("\n".join(map(call_text, self.failed[:1])))
             printed = [line.strip() for one in self.failed[:1] for line in one.text.splitlines()][:MOST_PRINTED]
             first = [line for line in printed if len(content_words(line) & asked) >= LEAST_SHARED]
-        about = content_words("\n".join([self.asked, *(call_text(one) if one.is_call else one.text for one in worked)]))
+        about = content_words("\n".join([self.asked, *map(_text, worked)]))
         words = {line: content_words(line) for line in [*first, *later]}
         count = Counter(word for each in words.values() for word in each)
         shares = {line: sum(1 / count[word] for word in words[line] & about) for line in words}
@@ -370,8 +338,7 @@ class Trouble:
 
     def _is_slip(self) -> bool:
         """Return whether the failure was a mistyped word."""
-        edits = [one for one in self.changes if not command_of(one)]
-        if edits:
+        if edits := list(filter(is_edit, self.changes)):
             return all(_is_respelled(*_texts(one)) for one in edits)
         commands = [command_of(one) for one in self.changes]
         return bool(self.failed) and any(_is_respelled(command_of(self.failed[-1]), one) for one in commands)
@@ -398,7 +365,7 @@ def find_troubles(messages: Transcript) -> Iterator[Trouble]:
                 yield trouble
                 trouble = Trouble()
         yield from solved
-    trouble.settle()
+    trouble.close()
     yield trouble
 
 
@@ -424,6 +391,10 @@ def _own(text: str, least: int = 0) -> str:
     own = [one.text for one in user_sentences(text)]
     first = next((at for at, one in enumerate(own) if len(content_words(one)) >= least), 0)
     return " ".join(own[first : first + MOST_SENTENCES])
+
+
+def _text(message: TranscriptMessage) -> str:
+    return call_text(message) if message.is_call else message.text
 
 
 def _texts(call: TranscriptMessage) -> tuple[str, str]:

@@ -130,6 +130,11 @@ def acts(message: TranscriptMessage) -> bool:
     return any(_acting(command)) if command else bool(call_text(message))
 
 
+def is_edit(message: TranscriptMessage) -> bool:
+    """Return whether a call changes a file other than by a command."""
+    return message.is_call and not command_of(message) and bool(call_text(message))
+
+
 def repeats(message: TranscriptMessage, failed: TranscriptMessage) -> bool:
     """Return whether a call runs the last program of a failed call again, perhaps otherwise."""
     if not call_text(failed):
