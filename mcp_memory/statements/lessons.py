@@ -3,11 +3,11 @@ verbatim."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.recall.moments.tool_action import (
@@ -40,10 +40,10 @@ LEAST_WORDS = 4
 LEAST_SHARED, MOST_EXPLAINING = 2, 2
 """The least words of an open problem that a message and its work take up, and the most messages before the solution
 that explain it."""
-MOST_TRIED, MOST_SHOWN = 4, 6
-"""The most attempts that are quoted, and calls or messages in a row, latest last."""
-LEAST_LETTERS, ALIKE = 3, 0.8
-"""The least letters of a mistyped word, and its least likeness to the right one."""
+MOST_SHOWN = 6
+"""The most calls or messages in a row that are quoted, latest last."""
+ALIKE = 0.8
+"""The least likeness of a mistyped word to the right one."""
 
 _CUES = ("mcp_memory.statements", "lessons.toml")
 _has = partial(has_cue, *_CUES)
@@ -77,19 +77,17 @@ class _Turn:
 
 
 class Trouble:
-    """A problem, from the message or failure that shows it to what is said after its solution. The attempts begin at
-    the places `begins` of the `messages`; the last one may solve it. `vain` has the calls that failed, were refused,
-    taken back or measured again; `redone` those that the assistant ran otherwise later. `former` is the lesson that
-    turned out to be wrong."""
+    """A problem, from the message or failure that shows it to what is said after its solution. The last attempt,
+    which may solve it, begins at the place `begin` of the `messages`. `vain` has the calls that failed, were refused,
+    taken back or measured again. `former` is the lesson that turned out to be wrong."""
 
     def __init__(self, opening: TranscriptMessage | None = None) -> None:
         text = opening.text if opening else ""
         self.asked, self.pasted = _own(text, LEAST_WORDS), list(pasted_errors(text))
-        self.opened_at = opening.offset if opening else None
-        self.said = {self.opened_at}
+        self.said = {opening.offset: True} if opening else dict[int, bool]()
         self.is_reported = bool(self.pasted) or _has("complains", text)
-        self.messages, self.begins = Attempt(), [0]
-        self.failed, self.vain, self.redone = Attempt(), Attempt(), Attempt()
+        self.messages, self.begin = Attempt(), 0
+        self.failed, self.vain = Attempt(), Attempt()
         self.solved: TranscriptMessage | None = None
         self.former: Candidate | None = None
         self.is_confirmed = self.is_own = False
@@ -97,7 +95,7 @@ class Trouble:
 
     @property
     def last(self) -> Attempt:
-        return self.messages[self.begins[-1] :]
+        return self.messages[self.begin :]
 
     @property
     def changes(self) -> Attempt:
@@ -115,9 +113,8 @@ class Trouble:
             return True
         works = any(map(says_it_works, user_sentences(message.text)))
         is_refuted = not works and self._is_refuted_by(turn)
-        redone = [] if self.solved or self.is_problem else self._redone_by(turn)
         is_talk = not self.changes and not turn.acting and self._shares(turn, 1)
-        is_open = not self.solved and (redone or is_talk or self._is_taken_up_in(turn))
+        is_open = not self.solved and (is_talk or self._is_taken_up_in(turn))
         if works and (self.is_problem or self.last):
             self.is_confirmed, self.solved = True, message
             self.messages += [message, *turn.answer]
@@ -128,21 +125,14 @@ class Trouble:
             self._settle(message)
             self.messages += [one for one in turn.answer if not turn.acting and self.shared_words(one)]
         if works or is_refuted or is_open or not turn.acting:
-            self.said.add(message.offset)
-        if not works and (is_refuted or is_open):
-            self._answer(message, ends=bool(is_refuted or redone or is_talk))
-            self.redone += redone
-        return not works and bool(is_refuted or is_open)
-
-    def _answer(self, message: TranscriptMessage, *, ends: bool) -> None:
-        """Take up a message of the person, which may end an attempt. A message after a failure belongs to it."""
-        if not self.last and self.begins[1:]:
-            self.begins.pop()
-            ends = True
+            self.said[message.offset] = is_refuted
+        if works or not (is_refuted or is_open):
+            return False
+        is_verdict = is_refuted or is_talk or not self.last
         self.messages.append(message)
+        self.begin = len(self.messages) if is_verdict else self.begin
         self.silent_turns += 1
-        if ends:
-            self.begins.append(len(self.messages))
+        return True
 
     def close(self) -> None:
         """Regard the last attempt as the solution if the person said something after it."""
@@ -172,13 +162,7 @@ class Trouble:
 
     def shared_words(self, message: TranscriptMessage) -> int:
         """Return the number of content words that a message shares with the problem and the attempts."""
-        return len(self._words([*self.redone, *self.changes]) & content_words(message.text))
-
-    def _redone_by(self, turn: _Turn) -> Attempt:
-        """Return the commands of the last attempt that a turn runs otherwise."""
-        return [
-            old for old in self.changes if command_of(old) and any(_is_at_same_place(one, old) for one in turn.acting)
-        ]
+        return len(self._words(self.changes) & content_words(message.text))
 
     def _is_refuted_by(self, turn: _Turn) -> bool:
         """Return whether the person's message says that it doesn't work, or leads the assistant to do anew what the
@@ -189,10 +173,6 @@ class Trouble:
         pairs = [(one, old) for one in turn.acting for old in self.changes if _is_at_same_place(one, old)]
         is_refused = denies(text) or _has("refuses", text)
         return any(_takes_back(*pair) or (is_refused and not _extends(*pair)) for pair in pairs)
-
-    def hear(self, message: TranscriptMessage) -> None:
-        """Take up what the assistant says."""
-        self.messages.append(message)
 
     def fail(self, message: TranscriptMessage) -> None:
         """Take up a call that failed. A change after which the same error comes again is in vain."""
@@ -205,7 +185,7 @@ class Trouble:
         self.failed.append(message)
         self.vain.append(message)
         self.messages.append(message)
-        self.begins.append(len(self.messages))
+        self.begin = len(self.messages)
         self.silent_turns = 0
 
     def follow(self, message: TranscriptMessage) -> bool:
@@ -218,7 +198,7 @@ class Trouble:
             if one.is_call and one not in self.vain and (is_measured or _takes_back(message, one)):
                 self.vain.append(one)
                 ends = max(end for end, call in enumerate(self.messages, 1) if call.is_call) if is_edit(one) else at
-                self.begins += [ends] if ends > self.begins[-1] else []
+                self.begin = max(ends, self.begin)
         is_again = any(repeats(message, one) for one in self.vain if acts(one) or not call_text(one))
         is_same = is_again and not self.changes and any(is_same_call(message, one) for one in self.failed)
         if is_same and not any(one.is_persons for one in self.last):
@@ -230,29 +210,27 @@ class Trouble:
 
     def explains(self, found: Candidate) -> bool:
         """Return whether a statement of the person only describes the problem or the result, and passes with it."""
-        if found.offset not in self.said or found.score >= OUTRIGHT:
+        is_told_of = found.offset in self.said and (self.vain or any(self.lesson()))
+        if not is_told_of or found.score >= OUTRIGHT or (found.outright and not self.said[found.offset]):
             return False
-        if found.offset == self.opened_at:
-            return self.is_reported or any(self.lesson())
-        is_later = self.solved is not None and found.offset >= self.solved.offset
-        return self.is_problem and not (_has("lasts", found.said) or (found.outright and is_later))
+        return found.offset == next(iter(self.said)) or not _has("lasts", found.said)
 
     def lesson(self) -> Iterator[Candidate]:
         """Yield the lesson, unless the problem is open, was a slip or went away, or nothing was said about it."""
         told = [one for one in self.last if one.is_assistants]
-        is_problem = self.is_problem or self.is_confirmed or self._names_what_was_redone(told)
+        is_problem = self.is_problem or self.is_confirmed
         is_first = self.is_own and len(self.failed) == 1
         is_known = self.is_confirmed or (told and not is_first) or (not is_first and len(self.vain) > 1)
         if self.solved is None or not is_problem or not is_known or self._is_slip():
             return
         worked = self._solution()
         error = self._telling_error(worked)
-        tried = list(filter(None, (self._quoted(one, worked) for one in self._attempts())))
+        wrong = "\n".join(_shown(self._wrong_ways(worked))).splitlines()
         parts = [
             ("The error:\n> ", f"`{error}`" if error and "`" not in error else error),
             ("What was asked:\n> ", self.asked),
             ("What worked:\n", "\n".join(_shown(worked))),
-            ("What happened before:\n", "\n>\n".join([*tried[:1], *tried[1:][-MOST_TRIED:]])),
+            ("What didn't work:\n", "\n".join(line if line[:2] == "> " else f"> {line}" for line in wrong)),
         ]
         text = "\n\n".join(f"{head}{body}" for head, body in parts if body)
         forms = read_cues(*_CUES)
@@ -263,60 +241,35 @@ class Trouble:
         score = CONFIRMED if self.is_confirmed else SUCCEEDED
         yield Candidate.from_message(self.solved, StatementKind.FIX, text, score, False, title, "", self.former)
 
-    def _attempts(self) -> Sequence[Attempt]:
-        """Return the attempts before the last one."""
-        return [self.messages[begin:end] for begin, end in pairwise(self.begins)]
-
     def _solution(self) -> Attempt:
-        """Return the changes that were kept, with the commands after them, and the messages that explain them best."""
+        """Return the changes that were kept, with the commands after them, and the messages that explain them best:
+        two before the last change, unless they announce one in vain, and one after it."""
         kept = [one for one in self.messages if is_edit(one) and one not in self.vain]
-        found = [one for one in self.messages if one in self.last or one in kept]
-        vain, last = [*self.vain, *self.redone], self.last
-        turning = self.changes[-1:] or [one for one in last if one.is_persons]
-        done = last.index(turning[0]) if turning else 0
-        before, after = list[TranscriptMessage](), last[done:]
-        for attempt in [*(one for one in self._attempts() if any(each.is_call for each in one)), last[:done]]:
-            calls = [next((one for one in attempt[at:] if one.is_call), None) for at in range(len(attempt))]
-            before += [one for one, call in zip(attempt, calls, strict=True) if call not in vain]
-        best = sorted((one for one in before if one.is_assistants), key=self.shared_words)[-MOST_EXPLAINING:]
+        first = self.messages.index(kept[0]) if kept else self.begin
+        turning = self.changes[-1:] or [one for one in self.last if one.is_persons] or self.last
+        done = self.begin + self.last.index(turning[0])
+        before, after, announced = Attempt(), Attempt(), True
+        for at, one in reversed([*enumerate(self.messages)]):
+            announced = one not in self.vain if one.is_call else announced
+            if one.is_assistants and announced:
+                (before if at < done else after).append(one)
+        best = sorted(before, key=self.shared_words)[-MOST_EXPLAINING:]
         best = [one for one in best if 2 * self.shared_words(one) >= self.shared_words(best[-1])]
-        best += sorted((one for one in after if one.is_assistants), key=self.shared_words)[-1:]
-        first = found.index(kept[0]) if kept else 0
-        calls = [one for at, one in enumerate(found) if one.is_call and (at >= first or one in kept)]
-        said = [one for one in self.last if one.is_persons]
-        return [one for one in self.messages if one in calls or one in said or one in best]
+        best += sorted(after, key=self.shared_words)[-1:]
+        calls = [one for one in self.messages[first:] if one in kept or (one.is_call and one in self.last)]
+        return [one for one in self.messages if one in best or one in calls or (one.is_persons and one in self.last)]
 
-    def _quoted(self, attempt: Attempt, worked: Attempt) -> str:
-        """Return an attempt as a quotation: its calls, or what was advised, and how it ended. The first look at the
-        problem, checks that are run again in what `worked`, and steps on the way to it, are no attempts."""
-        calls = [one for one in attempt if one.is_call]
-        is_kept = any(is_edit(one) and one not in self.vain for one in calls)
-        if is_kept or not (
-            self._is_wrong(calls, worked) if calls else not self.failed and not any(map(call_text, worked))
-        ):
-            return ""
-        said = attempt[: attempt.index(calls[0])] if calls and not calls[-1].failed else []
-        ended = attempt[attempt.index(calls[-1]) + 1 :] if calls else attempt
-        answers = [one for one in ended if one.is_persons] if calls else ended
-        lines = "\n".join(_shown([*[one for one in said if one.is_assistants][-1:], *calls, *answers])).splitlines()
-        return "\n".join(line if line.startswith("> ") else f"> {line}" for line in lines)
-
-    def _is_wrong(self, calls: Attempt, worked: Attempt) -> bool:
-        """Return whether the calls of an attempt were a wrong way, rather than a look or a check."""
-        if not any(one.failed for one in calls):
-            return any(one in self.vain or one in self.redone for one in calls)
+    def _wrong_ways(self, worked: Attempt) -> Iterator[TranscriptMessage]:
+        """Yield the changes and commands in vain, except looks and checks that failed and are run again in what
+        `worked`, and what announced those that seemed to succeed."""
         is_changed, known = any(map(is_edit, worked)), {name for one in worked for name in programs(one)}
-        if is_changed and calls[-1] == self.failed[0] and not any(map(is_edit, calls)):
-            return False
-        looks = [one for one in calls if not acts(one) and "\n" not in call_text(one)]
-        new = [one for one in calls if one not in looks and call_text(one) not in map(call_text, worked)]
-        return any(is_edit(one) or not is_changed or not programs(one) or not programs(one) <= known for one in new)
-
-    def _names_what_was_redone(self, told: Attempt) -> bool:
-        """Return whether the assistant names, at the end, what a command was run without."""
-        run = content_words("\n".join([self.asked, *map(call_text, self.changes)]))
-        dropped = content_words("\n".join(map(call_text, self.redone))) - run
-        return bool(told and dropped & content_words(told[-1].text))
+        for one in self.vain[self.vain[:1] == self.failed[:1] and is_changed :]:
+            is_look = not acts(one) and "\n" not in call_text(one)
+            is_check = one.failed and is_changed and programs(one) and programs(one) <= known
+            if not is_look and not is_check and call_text(one) not in map(call_text, worked):
+                said = self.messages[: self.messages.index(one)][-1:]
+                yield from (each for each in said if each.is_assistants and command_of(one) and not one.failed)
+                yield one
 
     def _telling_error(self, worked: Attempt) -> str:
         """Return the line that shares most with what was asked, told and changed, from the first output and those of
@@ -338,10 +291,9 @@ class Trouble:
 
     def _is_slip(self) -> bool:
         """Return whether the failure was a mistyped word."""
-        if edits := list(filter(is_edit, self.changes)):
-            return all(_is_respelled(*_texts(one)) for one in edits)
-        commands = [command_of(one) for one in self.changes]
-        return bool(self.failed) and any(_is_respelled(command_of(self.failed[-1]), one) for one in commands)
+        edits = [_texts(one) for one in self.changes if is_edit(one)]
+        commands = [(command_of(one), command_of(other)) for one in self.failed[-1:] for other in self.changes]
+        return all(_is_respelled(*one) for one in edits) if edits else any(_is_respelled(*one) for one in commands)
 
 
 def find_troubles(messages: Transcript) -> Iterator[Trouble]:
@@ -355,7 +307,7 @@ def find_troubles(messages: Transcript) -> Iterator[Trouble]:
         for message in turn.work:
             if message.is_assistants:
                 hearing = [*solved, trouble] if trouble.solved else [trouble]
-                max(reversed(hearing), key=lambda one: one.shared_words(message)).hear(message)
+                max(reversed(hearing), key=lambda one: one.shared_words(message)).messages.append(message)
             elif message.failed and (acts(message) or error_line(message)):
                 if trouble.solved:
                     solved.append(trouble)
@@ -441,21 +393,9 @@ def _is_at_same_place(call: TranscriptMessage, before: TranscriptMessage) -> boo
 def _is_respelled(before: str, after: str) -> bool:
     """Return whether a text only corrects the spelling of words of another."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
-    changed = [(one, other) for one, other in zip(old, new, strict=False) if one != other]
-    return (
-        len(old) == len(new)
-        and old != new
-        and all(
-            len(one) >= LEAST_LETTERS and SequenceMatcher(None, one, other).ratio() >= ALIKE for one, other in changed
-        )
-    )
-
-
-def _nearest(attempt: Attempt) -> Iterator[TranscriptMessage]:
-    """Yield an attempt with only the last message of the assistant before each call."""
-    for at, one in enumerate(attempt):
-        if not one.is_assistants or not any(other.is_assistants for other in attempt[at + 1 : at + 2]):
-            yield one
+    changed = [pair for pair in zip(old, new, strict=False) if len({*pair}) > 1]
+    alike = [min(map(len, pair)) > 1 and SequenceMatcher(None, *pair).ratio() >= ALIKE for pair in changed]
+    return len(old) == len(new) and bool(alike) and all(alike)
 
 
 def _shown(messages: Iterable[TranscriptMessage]) -> Iterator[str]:
@@ -464,7 +404,6 @@ def _shown(messages: Iterable[TranscriptMessage]) -> Iterator[str]:
         some = list(group)[-MOST_SHOWN:]
         if is_call:
             yield _fenced(dict.fromkeys(map(call_text, some)))
-            yield from ["It failed."] if some[-1].failed else []
             continue
         for one in some:
             lines = list(filter(str.strip, one.text.splitlines()))[:MOST_LINES]

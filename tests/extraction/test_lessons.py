@@ -162,7 +162,7 @@ def test_an_attempt_whose_check_is_repeated_needs_no_error() -> None:
     ]
     (lesson,) = extract_lessons(talk)
     assert lesson.title.startswith("Make site does nothing") and "\n> Agent: Touching doesn't help." in lesson.text
-    worked, _, before = lesson.text.partition("What happened before:")
+    worked, _, before = lesson.text.partition("What didn't work:")
     assert "> touch" in before and "+ .PHONY: site\n+ site:\nmake site\n```" in worked
 
 
@@ -172,7 +172,7 @@ def test_a_failure_of_its_own_change_teaches_something_if_the_first_attempt_fail
     began, tried, mended = (edited("app.py", "lower", name) for name in ("strip", "casefold", "nfkc"))
     assert not list(extract_lessons([began, red, told, mended, ran("pytest")]))
     (lesson,) = extract_lessons([began, red, tried, red, told, mended, ran("pytest")])
-    worked, _, before = lesson.text.partition("What happened before:")
+    worked, _, before = lesson.text.partition("What didn't work:")
     assert "+ casefold" in before and "+ nfkc\npytest" in worked
 
 
@@ -217,7 +217,7 @@ async def test_a_fix_that_turns_out_to_be_wrong_is_a_wrong_way(world: World, com
         (lesson,) = (await take(engine, answer)).waiting
         assert [record.id for record in records(engine) if record.state is NoteState.INBOX] == [lesson] != [wrong]
         (text,) = [data.decode() for name, data in world.files().items() if name.startswith("_inbox/")]
-    worked, _, before = text.partition("What happened before:")
+    worked, _, before = text.partition("What didn't work:")
     assert "rownames" in before and "s <- s[n, ]" in worked and "rownames" not in worked
 
 
