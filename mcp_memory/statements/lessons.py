@@ -24,15 +24,13 @@ from mcp_memory.statements.candidate import Candidate, StatementKind
 from mcp_memory.statements.error_lines import error_line, error_lines, pasted_errors
 from mcp_memory.statements.statement_rules import OUTRIGHT, says_it_works
 from mcp_memory.statements.user_sentences import user_sentences
-from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_tables import has_cue, read_cues
 
 CONFIRMED, SUCCEEDED = 0.8, 0.5
 """Scores: you confirm that it works, or nothing after the last change shows that it failed."""
-PATIENCE, MOST_PRINTED = 2, 400
-"""The number of your messages without an attempt after which a problem is dropped, and the most lines of outputs that
-are read for an error of no known form."""
+MOST_PRINTED = 400
+"""The most lines of an output that are read for an error of no known form."""
 MOST_SENTENCES, MOST_LINES = 3, 16
 """The most sentences of a message of yours, and lines of a message of the assistant, that are quoted."""
 LEAST_WORDS = 4
@@ -69,12 +67,6 @@ class _Turn:
     def acting(self) -> list[TranscriptMessage]:
         return [one for one in self.work if one.is_call and acts(one)]
 
-    @property
-    def answer(self) -> list[TranscriptMessage]:
-        """The assistant's messages before it does something."""
-        first = next((at for at, one in enumerate(self.work) if one.is_call), len(self.work))
-        return self.work[:first]
-
 
 class Trouble:
     """A problem, from the message or failure that shows it to what is said after its solution. The last attempt,
@@ -91,7 +83,6 @@ class Trouble:
         self.solved: TranscriptMessage | None = None
         self.former: Candidate | None = None
         self.is_confirmed = self.is_own = False
-        self.silent_turns = 0
 
     @property
     def last(self) -> Attempt:
@@ -117,13 +108,15 @@ class Trouble:
         is_open = not self.solved and (is_talk or self._is_taken_up_in(turn))
         if works and (self.is_problem or self.last):
             self.is_confirmed, self.solved = True, message
-            self.messages += [message, *turn.answer]
+            self.messages += [message, *(one for one in turn.work[:1] if one.is_assistants)]
         elif is_refuted:
             self.former, self.solved = next(self.lesson(), self.former), None
             self.vain += self.changes
         elif not is_open:
-            self._settle(message)
-            self.messages += [one for one in turn.answer if not turn.acting and self.shared_words(one)]
+            self.solved = self.solved or (message if self.changes else None)
+            self.messages += [
+                one for one in turn.work if not turn.acting and one.is_assistants and self.shared_words(one)
+            ]
         if works or is_refuted or is_open or not turn.acting:
             self.said[message.offset] = is_refuted
         if works or not (is_refuted or is_open):
@@ -131,22 +124,18 @@ class Trouble:
         is_verdict = is_refuted or is_talk or not self.last
         self.messages.append(message)
         self.begin = len(self.messages) if is_verdict else self.begin
-        self.silent_turns += 1
         return True
 
     def close(self) -> None:
         """Regard the last attempt as the solution if the person said something after it."""
-        if self.changes and not self.last[-1].is_call:
-            said = [one for one in self.last[self.last.index(self.changes[0]) :] if one.is_persons]
-            self._settle(said[-1] if said else None)
-
-    def _settle(self, message: TranscriptMessage | None) -> None:
-        if self.changes and not self.solved:
-            self.solved = message
+        changes, last = self.changes, self.last
+        said = [one for one in last[last.index(changes[0]) :] if one.is_persons] if changes else []
+        if said and not last[-1].is_call:
+            self.solved = self.solved or said[-1]
 
     def _is_taken_up_in(self, turn: _Turn) -> bool:
         """Return whether a turn goes on with what isn't solved yet."""
-        is_silent = self.is_problem and not turn.acting and self.silent_turns < PATIENCE
+        is_silent = self.is_problem and not turn.acting
         is_again = any(repeats(one, failed) for one in turn.acting for failed in self.failed)
         return is_silent or is_again or self._shares(turn, LEAST_SHARED)
 
@@ -171,8 +160,7 @@ class Trouble:
         if self.changes and (_has("wrong", text) or pasted_errors(text)):
             return True
         pairs = [(one, old) for one in turn.acting for old in self.changes if _is_at_same_place(one, old)]
-        is_refused = denies(text) or _has("refuses", text)
-        return any(_takes_back(*pair) or (is_refused and not _extends(*pair)) for pair in pairs)
+        return any(_has("refuses", text) or _takes_back(*pair) for pair in pairs)
 
     def fail(self, message: TranscriptMessage) -> None:
         """Take up a call that failed. A change after which the same error comes again is in vain."""
@@ -186,7 +174,6 @@ class Trouble:
         self.vain.append(message)
         self.messages.append(message)
         self.begin = len(self.messages)
-        self.silent_turns = 0
 
     def follow(self, message: TranscriptMessage) -> bool:
         """Take up a call that didn't fail; return whether a failure went away by itself."""
@@ -197,8 +184,7 @@ class Trouble:
             is_measured = self.is_problem and command_of(one) and is_same_call(message, one)
             if one.is_call and one not in self.vain and (is_measured or _takes_back(message, one)):
                 self.vain.append(one)
-                ends = max(end for end, call in enumerate(self.messages, 1) if call.is_call) if is_edit(one) else at
-                self.begin = max(ends, self.begin)
+                self.begin = max(at, self.begin)
         is_again = any(repeats(message, one) for one in self.vain if acts(one) or not call_text(one))
         is_same = is_again and not self.changes and any(is_same_call(message, one) for one in self.failed)
         if is_same and not any(one.is_persons for one in self.last):
@@ -251,7 +237,7 @@ class Trouble:
         before, after, announced = Attempt(), Attempt(), True
         for at, one in reversed([*enumerate(self.messages)]):
             announced = one not in self.vain if one.is_call else announced
-            if one.is_assistants and announced:
+            if one.is_assistants and announced and (self.changes or one in self.last):
                 (before if at < done else after).append(one)
         best = sorted(before, key=self.shared_words)[-MOST_EXPLAINING:]
         best = [one for one in best if 2 * self.shared_words(one) >= self.shared_words(best[-1])]
@@ -274,20 +260,17 @@ class Trouble:
     def _telling_error(self, worked: Attempt) -> str:
         """Return the line that shares most with what was asked, told and changed, from the first output and those of
         the programs that `worked` at last. A word that several lines have says less about one of them."""
-        first = [*self.pasted, *(line for one in self.failed[:1] for line in error_lines(one.text))]
         names = {name for one in worked for name in programs(one)}
         later = [line for one in self.failed[1:] if programs(one) & names for line in error_lines(one.text)]
-        if not first and not later:
+        lines = [*self.pasted, *(line for one in self.failed[:1] for line in error_lines(one.text))] or later
+        if not lines:
             asked = content_words(self.asked) - content_words("\n".join(map(call_text, self.failed[:1])))
             printed = [line.strip() for one in self.failed[:1] for line in one.text.splitlines()][:MOST_PRINTED]
-            first = [line for line in printed if len(content_words(line) & asked) >= LEAST_SHARED]
-        about = content_words("\n".join([self.asked, *map(_text, worked)]))
-        words = {line: content_words(line) for line in [*first, *later]}
-        count = Counter(word for each in words.values() for word in each)
-        shares = {line: sum(1 / count[word] for word in words[line] & about) for line in words}
-        best = max(shares.values(), default=0)
-        likely = [line for line in first if 2 * shares[line] >= best] or later
-        return max(likely, key=lambda line: shares[line], default="")
+            lines = [line for line in printed if len(content_words(line) & asked) >= LEAST_SHARED]
+        about, words = content_words("\n".join([self.asked, *map(_text, worked)])), [*map(content_words, lines)]
+        count = Counter(word for each in words for word in each)
+        shares = [sum(1 / count[word] for word in each & about) for each in words]
+        return lines[shares.index(max(shares))] if lines else ""
 
     def _is_slip(self) -> bool:
         """Return whether the failure was a mistyped word."""
@@ -373,13 +356,6 @@ def _takes_back(call: TranscriptMessage, before: TranscriptMessage) -> bool:
     if written := call.arguments.get("content"):
         removed = added - Counter(_WORD.findall(written))
     return bool(removed & added)
-
-
-def _extends(call: TranscriptMessage, before: TranscriptMessage) -> bool:
-    """Return whether an edit only adds to words that another one added."""
-    removed, added = _changed_words(call)
-    written = _changed_words(before)[1]
-    return bool(added) and not removed and any(word in written for word in _WORD.findall(_texts(call)[0]))
 
 
 def _is_at_same_place(call: TranscriptMessage, before: TranscriptMessage) -> bool:

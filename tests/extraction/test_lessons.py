@@ -47,8 +47,7 @@ def test_a_lesson_quotes_the_attempts_in_order() -> None:
     assert lesson.text == (
         f"The error:\n> `{ERROR}`\n\nWhat was asked:\n> please install the shop\n\n"
         f"What worked:\n```\n{FIXED}\n```\n> Agent: Installed.\n\n"
-        f"What happened before:\n> ```\n> {INSTALL}\n> ```\n> It failed.\n>\n"
-        "> ```\n> pnpm install --force --frozen-lockfile\n> ```\n> It failed."
+        f"What didn't work:\n> ```\n> {INSTALL}\n> pnpm install --force --frozen-lockfile\n> ```"
     )
     assert (lesson.title, lesson.score, lesson.offset, lesson.outright) == (ERROR, SUCCEEDED, 70, False)
 
@@ -149,7 +148,7 @@ def test_the_words_around_the_solution_are_quoted_whole() -> None:
     (after,) = extract_lessons([*talk, worked, person("it works"), assistant(why)])
     assert before.title == "No route to host" and f"What worked:\n> Agent: {quoted}\n```\njust up -p" in before.text
     assert f"just up -p 5433\n```\n> Person: it works\n> Agent: {quoted}" in after.text
-    assert "> ```\n> just up -t 99\n> ```\n> It failed." in after.text and "I'll try" not in after.text
+    assert "> just up -t 99\n> ```" in after.text and "I'll try" not in after.text
 
 
 def test_an_attempt_whose_check_is_repeated_needs_no_error() -> None:
