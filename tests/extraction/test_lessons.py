@@ -252,3 +252,68 @@ def test_of_what_is_said_until_the_solution_only_rules_are_proposed() -> None:
 def test_a_comment_within_code_ends_no_sentence() -> None:
     (one,) = extract_candidates([person("We never use a `repo:acme/*` wildcard in the trust policy.")])
     assert one.text.endswith("`repo:acme/*` wildcard in the trust policy.")
+
+
+CLIPPED = [
+    person("concentrations of plate 7 come out as -3", 1),
+    edited("fit.py", "fit(od)", "fit(od.clip(0))"),
+    ran("python fit.py", "B1 0.0"),
+    assistant("No negative values any more."),
+    person("row B can't be zero, that's the strongest standard", 5),
+    assistant("The reader exported the plate upside down, so the strongest standard was taken for the blank."),
+    edited("fit.py", "fit(od.clip(0))", "fit(rotated(od))"),
+    ran("python fit.py", "B1 410.2", offset=8),
+]
+
+
+def test_a_change_that_is_taken_back_after_a_message_needs_no_error() -> None:
+    recap = assistant("Clipping only hid it: the plate went in upside down, and `rotated` turns it.", 9)
+    (lesson,) = extract_candidates([*CLIPPED, recap, person("now the figures", 10)])
+    worked, _, wrong = lesson.text.partition("What didn't work:")
+    assert f"> Agent: {recap.text}" in worked and "fit(rotated(od))" in worked and "+ fit(od.clip(0))" in wrong
+    assert "What was asked:\n> concentrations of plate 7" in worked and "No negative values" not in lesson.text
+
+
+def test_what_is_added_to_a_change_on_request_is_no_lesson() -> None:
+    added = edited("seeds.sql", "name text", "name text, lot text")
+    more = edited("seeds.sql", "lot text", "lot text not null")
+    talk = [person("add a column for the lot"), added, assistant("Added."), person("and make it not null"), more]
+    assert not extract_lessons([*talk, assistant("It is required now."), person("thanks")])
+
+
+def test_the_last_summary_of_a_turn_is_quoted_with_the_problem_that_it_is_about() -> None:
+    recap = "The station allows 31 days at once, so the import asks for 30 now. The README is mended, too."
+    talk = [
+        ran("python tides.py", "HTTPError: 400 for 32 days of the station", failed=True),
+        assistant("Too many days."),
+        edited("tides.py", "days=31", "days=30"),
+        ran("python tides.py"),
+        assistant("Data flows. Now the README."),
+        ran("pytest readme.py", "FileNotFoundError: cron.md", failed=True),
+        edited("cron.md", "", "15 2 * * *"),
+        ran("pytest readme.py"),
+        assistant(recap),
+    ]
+    (lesson,) = extract_lessons(talk)
+    assert "HTTPError: 400" in lesson.title and f"> Agent: {recap}" in lesson.text
+
+
+def test_a_change_after_which_another_error_comes_is_part_of_what_worked() -> None:
+    talk = [
+        ran("sbatch job", "OSError: no space left on /tmp of the node", failed=True),
+        assistant("On this node /tmp is memory, so the job has to write to the local disk."),
+        edited("job", "mem=8G", "mem=8G\ntmpdir=local"),
+        ran("sbatch job", "job: line 9: SBATCH: command not found", failed=True),
+        assistant("A comment sign got lost."),
+        edited("job", "SBATCH --gres", "#SBATCH --gres"),
+        ran("sbatch job"),
+    ]
+    (lesson,) = extract_lessons(talk)
+    assert "no space left" in lesson.title and "+ tmpdir=local" in lesson.text.partition("What didn't work:")[0]
+    assert "On this node /tmp is memory" in lesson.text
+
+
+def test_a_mistyped_command_teaches_nothing() -> None:
+    failed = ran("git push orign main", "fatal: 'orign' is no repository", failed=True)
+    talk = [failed, assistant("The name of the remote again."), ran("git push origin main"), assistant("Pushed.")]
+    assert not extract_lessons(talk)
