@@ -24,6 +24,7 @@ from mcp_memory.statements.candidate import Candidate, StatementKind
 from mcp_memory.statements.error_lines import error_line, error_lines, pasted_errors
 from mcp_memory.statements.statement_rules import OUTRIGHT, says_it_works
 from mcp_memory.statements.user_sentences import user_sentences
+from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_tables import has_cue, read_cues
 
@@ -160,7 +161,8 @@ class Trouble:
         if self.changes and (_has("wrong", text) or pasted_errors(text)):
             return True
         pairs = [(one, old) for one in turn.acting for old in self.changes if _is_at_same_place(one, old)]
-        return any(_has("refuses", text) or _takes_back(*pair) for pair in pairs)
+        is_refused = _has("refuses", text) or (self.is_problem and denies(text))
+        return any(is_refused or _takes_back(*pair) for pair in pairs)
 
     def fail(self, message: TranscriptMessage) -> None:
         """Take up a call that failed. A change after which the same error comes again is in vain."""
