@@ -1,7 +1,7 @@
 """Limits what extraction leaves of a session: a few proposals, and no copy of what the agent stored itself."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -124,19 +124,21 @@ class SessionNotes:
                 await self._drop(note, session, READ)
 
     async def drop_read(self, note_ids: Sequence[str], session: str, by: NoteId | None = None) -> None:
-        """Drop unedited notes of a session that a language model calls wrong, or words better in the note `by`. Drop a
-        note that you asked for only in favor of such a note."""
+        """Drop unedited notes of a session, and proposals of any session, that a language model calls wrong, or words
+        better in the note `by`. Drop a note that you asked for only in favor of such a note."""
         for note in await self.extracted(session):
             if note.id in note_ids and not note.is_edited and (by or note.score < REMEMBERED):
                 await self._drop(note, session, READ, by=by)
+        await self._drop_waiting(note_ids, session)
 
-    async def drop_quoted(self, words: Mapping[int, str], by: Mapping[int, NoteId], session: str) -> None:
-        """Drop the notes that rules made of words that a language model has quoted and stored in words of its own.
-        `words`, `by`: the quoted words and the note made of them, by the place of their message."""
+    async def drop_worded(self, text: str, by: NoteId, session: str, *, is_stored: bool) -> None:
+        """Drop the notes that rules made of what a language model says in the note `by`, and the proposals about it.
+        Drop only proposals if that note waits, too."""
         for note in await self.extracted(session):
-            in_quotation = coverage(content_words(note.text), content_words(words.get(note.offset, "")))
-            if not note.by and not note.is_edited and in_quotation >= REPEATED:
-                await self._drop(note, session, READ, by=by[note.offset])
+            is_said = is_stored and coverage(content_words(note.text), content_words(text)) >= REPEATED
+            is_about_it = note.state is NoteState.INBOX and has_words_of(note.text, [text])
+            if (is_said or is_about_it) and not (note.by or note.is_edited):
+                await self._drop(note, session, READ, by=by if is_stored else None)
 
     async def hold(self, note_ids: Sequence[str], session: str) -> None:
         """Let stored notes of a session wait for review that a language model calls wrong, when nothing was stored in
@@ -154,7 +156,7 @@ class SessionNotes:
                 await index_written(self.core, file, note.path)
                 await self.record(note.id, session, CandidateOutcome.WAITING)
 
-    async def drop_waiting(self, note_ids: Iterable[str], session: str) -> None:
+    async def _drop_waiting(self, note_ids: Iterable[str], session: str) -> None:
         """Drop the proposals of any session among these notes that nobody has edited."""
         for name in note_ids:
             for note in await in_thread(self.core.index.note_by_id, NoteId(name), what="looking for a proposal"):
@@ -170,7 +172,7 @@ class SessionNotes:
             found = one.compare(statement)
             if found.says_the_same or found.other_value:
                 contesting.append(one.passage.note.id)
-        await self.drop_waiting(contesting, captured.session)
+        await self._drop_waiting(contesting, captured.session)
 
     async def retire(self, place: Place, captured: CapturedMessages, reason: str, *, done: bool | None = None) -> None:
         """Forget a note that isn't true any more; what it superseded is active again. Unless `done` is None, archive

@@ -130,7 +130,6 @@ async def test_an_answer_of_another_form_stores_nothing(sessions: Sessions, answ
         ({"quote": "contract has to be out on Fri", "text": "The contract has to be out on Fridays."}, "Fridays"),
         ({"quote": "90 days, right?", "text": "Delivered parcels are kept for 90 days."}, "score: 0.6"),
         ({"kind": "commitment", "quote": "the front desk is with Marta", "text": "Marta has the desk."}, "desk"),
-        ({"kind": "lesson", "quote": "The code says 90 days.", "text": "The code says 90 days."}, "lesson"),
     ],
 )  # fmt: skip
 async def test_what_is_not_certain_waits(sessions: Sessions, world: World, changes: dict[str, Any], head: str):

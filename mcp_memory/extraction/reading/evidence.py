@@ -91,30 +91,29 @@ class SessionWords:
     before it were read with an earlier part."""
 
     def __init__(self, messages: Transcript, fresh_from: int) -> None:
-        self._messages = messages
-        self._fresh_from = fresh_from
+        self.messages = messages
+        self.fresh_from = fresh_from
         self._persons = [_PersonsMessage(message) for message in messages if message.is_persons]
         self._agents = "\n".join(message.text for message in messages if message.is_assistants)
         self.said = "\n".join([*(one.own for one in self._persons), self._agents])
         """What the person and the agent said, without pasted texts and the output of tools."""
 
-    def find(self, quotes: Sequence[str], agreed: str, *, is_lesson: bool) -> Quotations | None:
+    def find(self, quotes: Sequence[str], agreed: str) -> Quotations | None:
         """Find all quotations, at least one. They must be the person's own words, beside which the agent's are left
         out unless the person agreed to them. A single one may also be from a text that the person pasted and adopts, or
-        the agent's words if the person agreed to them right after it. Without an agreement, the agent's words support
-        only a lesson, for review, and pasted words only what was said elsewhere, too."""
-        for quote in (*quotes, f"{quotes[0]} ({agreed})"):
-            if not LEAST_QUOTE_CHARS <= len(plain(quote)) <= MOST_QUOTE_CHARS or not is_harmless(quote):
-                return None
+        the agent's words if the person agreed to them right after it. Without an agreement, pasted words support only
+        what was said elsewhere, too."""
+        if not all(map(_is_quotable, (*quotes, f"{quotes[0]} ({agreed})"))):
+            return None
         agents = [quote for quote in quotes if _has(self._agents, quote) and not self._persons_quote(quote)]
         quotes = [quote for quote in quotes if quote not in agents] or [agents.pop(0)]
-        accepted = [one for quote in agents if (one := self._agents_quote(quote, agreed, is_lesson=False))]
+        accepted = [one for quote in agents if (one := self._agents_quote(quote, agreed))]
         found = [(one, one.sentences_with(quote)) for quote in quotes if (one := self._persons_quote(quote))]
         is_certain = len(found) == len(quotes) and all(map(_are_statements, quotes, (one for _, one in found)))
         if len(quotes) == 1 and not is_certain:
             other = self._adopted_quote(quotes[0], agreed)
             if other or not found:
-                return other or self._agents_quote(quotes[0], agreed, is_lesson=is_lesson)
+                return other or self._agents_quote(quotes[0], agreed)
         if len(found) < len(quotes):
             return None
         if not is_certain and self._persons_quote(agreed):
@@ -124,13 +123,22 @@ class SessionWords:
         said = (quote for one in accepted for quote in one.quotes)
         return Quotations((*quotes, *said), messages, Voice.SAID if is_certain else Voice.UNSURE, around)
 
+    def places(self, quote: str) -> Sequence[int]:
+        """Return the places of the messages in which the person or the agent states a quotation."""
+        return [
+            at
+            for at, one in enumerate(self.messages)
+            if _is_quotable(quote)
+            and (_has(one.text, quote) if one.is_assistants else one.is_persons and _PersonsMessage(one).states(quote))
+        ]
+
     def before(self, message: TranscriptMessage) -> str:
         """Return the text of a message and of the two before it."""
-        place = self._messages.index(message)
-        return "\n".join(one.text for one in self._messages[max(0, place - 2) : place + 1])
+        place = self.messages.index(message)
+        return "\n".join(one.text for one in self.messages[max(0, place - 2) : place + 1])
 
     def _persons_quote(self, quote: str) -> _PersonsMessage | None:
-        fresh = (one for one in self._persons if one.message.offset >= self._fresh_from)
+        fresh = (one for one in self._persons if one.message.offset >= self.fresh_from)
         quoted = (one for one in fresh if _has(one.text, quote, one.sentences))
         return min(quoted, key=lambda one: not one.states(quote), default=None)
 
@@ -140,22 +148,24 @@ class SessionWords:
             is_quoted = _has(pasted_words(one.text), quote) or (_has(one.text, quote) and not one.sentences_with(quote))
             for answer in self._persons[place : place + 2] if is_quoted else ():
                 voice = answer.adopts(quote, agreed)
-                if voice and answer.message.offset >= self._fresh_from:
+                if voice and answer.message.offset >= self.fresh_from:
                     text = f"{quote} ({agreed})"
                     return Quotations((text,), (answer.message, one.message), voice, text)
         return None
 
-    def _agents_quote(self, quote: str, agreed: str, *, is_lesson: bool) -> Quotations | None:
-        for place, message in enumerate(self._messages):
+    def _agents_quote(self, quote: str, agreed: str) -> Quotations | None:
+        for place, message in enumerate(self.messages):
             if not message.is_assistants or not _has(message.text, quote):
                 continue
-            after = next((one for one in self._messages[place + 1 :] if one.is_persons), None)
-            if after and after.offset >= self._fresh_from and _agrees(_PersonsMessage(after), agreed, quote):
+            after = next((one for one in self.messages[place + 1 :] if one.is_persons), None)
+            if after and after.offset >= self.fresh_from and _agrees(_PersonsMessage(after), agreed, quote):
                 text = f"{quote} ({agreed})"
                 return Quotations((text,), (after, message), Voice.AGREED, text)
-            if is_lesson and message.offset >= self._fresh_from:
-                return Quotations((quote,), (message,), Voice.UNSURE, quote)
         return None
+
+
+def _is_quotable(quote: str) -> bool:
+    return LEAST_QUOTE_CHARS <= len(plain(quote)) <= MOST_QUOTE_CHARS and is_harmless(quote)
 
 
 def _sentences_with(quote: str, sentences: Sequence[UserSentence]) -> Sequence[UserSentence]:

@@ -13,6 +13,7 @@ from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.extraction.reading.evidence import MOST_QUOTES, WORDS, Quotations, SessionWords, plain, subject_in
 from mcp_memory.extraction.reading.figures import numbers, spoken_numbers
+from mcp_memory.extraction.reading.lesson_form import WAYS, find_lesson
 from mcp_memory.extraction.reading.reading_prompt import ID_CHARS, ReadingPrompt, ShownNote
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.conversation.own_words import lowered, masked
@@ -164,24 +165,30 @@ class _Support:
             kind = StatementKind.FACT if verdict is Verdict.END else StatementKind(text_at(item, "kind"))
             given = list_at(item, "quote") or [text_at(item, "quote")]
             quotes = [_in_one_line(str(quote)) for quote in given[:MOST_QUOTES]]
-            is_lesson = kind in {StatementKind.LESSON, StatementKind.FIX}
-            evidence = self._words.find(quotes, _in_one_line(text_at(item, "agreed")), is_lesson=is_lesson)
+            worded = {name: _in_one_line(text_at(item, name)) for name in ("text", "agreed", "error", *WAYS)}
+            lesson, exact = None, worded["right_way"] if kind in {StatementKind.LESSON, StatementKind.FIX} else ""
+            if exact:
+                lesson = find_lesson(self._words, worded, quotes, item.get("proof"))
+            evidence = lesson.evidence if lesson else None if exact else self._words.find(quotes, worded["agreed"])
             of = None if verdict is Verdict.STORE else self._notes.get(text_at(item, "of")[-ID_CHARS:])
             if evidence is None or (of is None and verdict in {Verdict.REPLACE, Verdict.END}):
                 return None
             if verdict is Verdict.END and of:
                 return self._end(evidence, of)
-            text = _in_one_line(text_at(item, "text"))
-            is_said = self._is_said(text, evidence, of)
+            text = "\n".join(worded[name] for name in ("text", *(WAYS if lesson else ())))
+            is_said = self._is_said(text, exact or text, evidence, of)
             if is_said is None:
                 return None
+            text = lesson.text if lesson else text
             said_at = evidence.messages[0].at
             until, due = (_day(item, name, said_at.date() if said_at else None) for name in ("until", "due"))
             doubts = {
-                "the reader isn't sure": verdict is not Verdict.PROPOSE,
                 "perhaps a question, or somebody else's words": evidence.is_certain or _is_fuller(evidence, of),
-                "the duty has no day": kind is not StatementKind.COMMITMENT or due is not None,
                 "the quoted words perhaps deny it": _agree(text, evidence, of),
+            }
+            doubts = ({lesson.doubt: not lesson.doubt} if lesson else doubts) | {
+                "the reader isn't sure": verdict is not Verdict.PROPOSE,
+                "the duty has no day": kind is not StatementKind.COMMITMENT or due is not None,
                 "it says more than the quoted words": is_said,
             }
             doubt = next((why for why, is_right in doubts.items() if not is_right), "")
@@ -205,12 +212,15 @@ class _Support:
             return None
         return ReadStatement(Verdict.END, StatementKind.FACT, "", evidence, of)
 
-    def _is_said(self, text: str, evidence: Quotations, of: ShownNote | None) -> bool | None:
-        """Return True if the quotations or the replaced note say what the statement says. False if words around them
-        do, such as a text that the person answers; None otherwise."""
-        words = {word for word in content_words(text) if not word.isdigit()}
+    def _is_said(self, text: str, exact: str, evidence: Quotations, of: ShownNote | None) -> bool | None:
+        """Return True if the quotations or the replaced note say what the statement says, and have the names and
+        numbers of its part `exact`. False if words around them do, such as a text that the person answers; None
+        otherwise."""
+        lines = [{word for word in content_words(line) if not word.isdigit()} for line in text.split("\n")]
+        words = set[str]().union(*lines)
         shared = content_words(text) & content_words(evidence.text)
-        if len(text) > MOST_TEXT_CHARS or not words or not shared or not is_harmless(text) or _LINKS.search(text):
+        is_long = any(len(line) > MOST_TEXT_CHARS for line in text.split("\n"))
+        if is_long or not words or not shared or not is_harmless(text) or _LINKS.search(text):
             return None
         before = of.text if of else ""
         here = f"\n{self._words.before(evidence.messages[0])}" if evidence.around else ""
@@ -219,12 +229,13 @@ class _Support:
         known, support = content_words(names), content_words(given)
         least = LEAST_QUOTED if words & shared else LEAST_SAID
         is_about_it = coverage(words, support) >= least or len(words & shared and shared) >= LEAST_SHARED
-        if coverage(words, known) < LEAST_SAID or not self._has(text, names + here, said + here):
+        is_said = all(coverage(line, known) >= LEAST_SAID for line in lines if line)
+        if not is_said or not self._has(exact, names + here, said + here):
             return None
-        around = "\n".join([*(message.text for message in evidence.messages), before])
-        figures = self._figures(_IN_PARENTHESES.sub(" ", text))  # what held before may have been said elsewhere
+        around = "\n".join([*(message.text for message in evidence.messages), evidence.around, before])
+        figures = self._figures(_IN_PARENTHESES.sub(" ", exact))  # what held before may have been said elsewhere
         is_about_it = is_about_it and figures <= spoken_numbers(around) | self._given
-        return is_about_it and self._has(text, f"{names}\n{around}", said, "name")
+        return is_about_it and self._has(exact, f"{names}\n{around}", said, "name")
 
     def _has(self, text: str, names: str, said: str, also: FactKind = "identifier") -> bool:
         """Return whether texts have the identifiers, or also the names, and the numbers of a statement. In German, any

@@ -8,6 +8,8 @@ from importlib.resources import files
 from string import Template
 
 from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
+from mcp_memory.recall.moments.tool_action import call_text, command_of
+from mcp_memory.statements.error_lines import error_lines
 from mcp_memory.statements.extractor import appended_texts
 from mcp_memory.statements.language import names_project
 from mcp_memory.summarizers.base import Prompt
@@ -17,7 +19,9 @@ from mcp_memory.text.text_hash import quote_mark, text_hash
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 
 ANSWER_TOKENS = 2000
-MOST_PERSON_CHARS, MOST_AGENT_CHARS, MOST_NOTE_CHARS, MOST_TOOL_CHARS = 3000, 900, 240, 300
+MOST_PERSON_CHARS, MOST_AGENT_CHARS, MOST_NOTE_CHARS = 3000, 900, 240
+MOST_TOOL_CHARS, MOST_OUTPUT_CHARS, MOST_LINES = 400, 500, 3
+"""The most characters of a call and of its output if it failed; the most lines about an error, and last lines."""
 MOST_PROJECTS = 12
 ULID_FORM = re.compile(r"[0-9A-Z]{26}")
 WAITS = "waits"
@@ -106,7 +110,7 @@ def build_prompt(
 
 
 def _line(message: TranscriptMessage) -> str:
-    """Return a message for the prompt; empty for the output of a tool that did what it was asked to do."""
+    """Return a message for the prompt; empty for a tool that only reads, and for memory's own tools."""
     text = message.text.strip()
     if message.is_persons:
         return f"person: {_shown(text, MOST_PERSON_CHARS)}"
@@ -117,10 +121,14 @@ def _line(message: TranscriptMessage) -> str:
         return f"agent stored: {_shown(stored[0], MOST_AGENT_CHARS)}"
     if "memory" in message.tool:
         return ""
-    command = _shown(message.arguments.get("command", ""), MOST_TOOL_CHARS)
+    call = _shown(call_text(message), MOST_TOOL_CHARS)
+    if call and not command_of(message):
+        call = f"edit {call}"
     if message.failed:
-        return f"tool {message.tool} failed: {command}\n{visible(redact(text).text)[-MOST_TOOL_CHARS:]}"
-    return f"tool: {command}" if command else ""
+        last = [line.strip() for line in text.splitlines() if line.strip()][-MOST_LINES:]
+        printed = "\n".join(dict.fromkeys([*error_lines(text)[:MOST_LINES], *last]))
+        return f"tool {message.tool} failed: {call}\n{_shown(printed, MOST_OUTPUT_CHARS)}"
+    return f"tool: {call}" if call else ""
 
 
 def _shown(text: str, most: int) -> str:

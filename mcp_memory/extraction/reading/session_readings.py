@@ -122,10 +122,8 @@ class SessionReadings:
                 refused += lost
                 held = [note.id for note in reading.wrong if has_words_of(note.text, refused)]
                 await self._session_notes.hold(held, captured.session)
-                wrong = [note for note in reading.wrong if note.id not in held]
-                await self._session_notes.drop_read([note.id for note in wrong], captured.session)
-                others = (note.id for note in wrong if not note.is_made_here)
-                await self._session_notes.drop_waiting(others, captured.session)
+                wrong = [note.id for note in reading.wrong if note.id not in held]
+                await self._session_notes.drop_read(wrong, captured.session)
                 done["stored"] += len(made[CandidateOutcome.ACTIVE])
                 done["waiting"] += len(made[CandidateOutcome.WAITING])
                 done["unsupported"] += len(lost)

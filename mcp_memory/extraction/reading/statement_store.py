@@ -47,7 +47,6 @@ class StatementStore:
         Raises the errors of an append."""
         made = defaultdict[CandidateOutcome, list[str]](list)
         quoted = Counter[str]()
-        words, by = defaultdict[int, str](str), dict[int, NoteId]()
         async with self.ingest.lock:
             for statement in statements:
                 candidate = _candidate(statement)
@@ -73,16 +72,13 @@ class StatementStore:
                 is_sure, is_kept = now is CandidateOutcome.ACTIVE, now in _KEPT
                 if of and is_kept and (is_sure or of.waits):  # it says it better
                     await self.notes.drop_read([of.id], captured.session, by=note_id if is_sure else None)
-                    await self.notes.drop_waiting([of.id], captured.session)
                 elif of and statement.refutes and not is_kept:
                     await self.notes.hold([of.id], captured.session)
+                if is_kept:
+                    await self.notes.drop_worded(candidate.text, note_id, captured.session, is_stored=is_sure)
                 if is_sure:
-                    for message in statement.evidence.messages:
-                        words[message.offset] += f"\n{statement.evidence.text}"
-                        by[message.offset] = note_id
                     older = statement.older or of
                     await self.notes.drop_decided(candidate.statement, older and older.id, captured)
-            await self.notes.drop_quoted(words, by, captured.session)
         return made
 
     async def _store(
@@ -148,7 +144,7 @@ def _candidate(statement: ReadStatement) -> Candidate:
         f"{statement.text}\n\n> {evidence.text}",
         SURE if is_sure else PROPOSED,
         is_sure,
-        title=statement.text,
+        title=statement.text.partition("\n")[0],
         said=f"read: {evidence.text}",
         voice=evidence.voice,
     )
