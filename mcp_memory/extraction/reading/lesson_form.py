@@ -1,6 +1,6 @@
 """Checks the lesson that a language model made of a session, and words it in a fixed form. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import NamedTuple
 
@@ -53,18 +53,11 @@ def find_lesson(words: SessionWords, given: Mapping[str, str], quotes: Sequence[
         Voice.AGREED if heard else Voice.UNSURE,
         "\n".join([words.said, *calls, error]),
     )
-    command = "".join(call_text(messages[at]) for at in proof)
-    error = given["error"].replace("`", "'")[:MAX_CHARS] if printed else ""
-    return Lesson("\n".join(_in_form(given, error, command)), evidence, doubt)
-
-
-def _in_form(given: Mapping[str, str], error: str, command: str) -> Iterator[str]:
-    yield f"{given['text']}\n"
-    if error:
-        yield f"- Error: `{error}`"
-    yield from (f"- {head}: {given[name]}" for name, head in WAYS.items() if given[name])
-    if command:
-        yield f"\nProved by:\n\n{indent(command, '    ')}"
+    shown = given["error"].replace("`", "'")[:MAX_CHARS]
+    lines = [f"{given['text']}\n", f"- Error: `{shown}`" if printed else ""]
+    lines += [given[name] and f"- {head}: {given[name]}" for name, head in WAYS.items()]
+    lines += [f"\nProved by:\n\n{indent(call_text(messages[at]), '    ')}" for at in proof]
+    return Lesson("\n".join(filter(None, lines)), evidence, doubt)
 
 
 def _is_wrong(text: str) -> bool:
