@@ -12,6 +12,7 @@ from mcp_memory.statements.cues import AGREEMENT, PROPOSAL, patterns
 from mcp_memory.statements.user_sentences import UserSentence, assistant_sentences, user_sentences
 from mcp_memory.text.conversation.own_words import INLINE_CODE, MASK, lowered, own_words, pasted_from, pasted_words
 from mcp_memory.text.conversation.relayed_words import relays
+from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.denials import denies
 from mcp_memory.text.language.terms import content_words, coverage
 from mcp_memory.text.language.word_tables import read_cues
@@ -20,6 +21,12 @@ from mcp_memory.text.markdown.inline_text import is_harmless
 LEAST_QUOTE_CHARS, MOST_QUOTE_CHARS, MOST_QUOTES = 4, 600, 5
 _PUNCTUATION = '.,;:!?¿¡…()"“”«»-–•*+'
 WORDS = read_cues("mcp_memory.extraction.reading", "words.toml")
+_PLACEHOLDER = re.compile(
+    r"(?<![\w`<>/])[\w./=-]*(?:[./_=-]<[a-z][\w-]*>|<[a-z][\w-]*>[./_=-])[\w./<>=-]*(?<![.])"
+    r"|(?<= )<[A-Z][a-z]\w*>"
+)
+"""Matches a name with a place to fill in, such as `forecast_<group>_<date>`, or a component such as `<Teleport>`, which
+is code in Markdown."""
 LEAST_UNQUOTED = 0.5
 """The least share of a quotation's content words that the person didn't put in quotation marks."""
 
@@ -237,6 +244,10 @@ def _has(text: str, quote: str, sentences: Sequence[UserSentence] = ()) -> bool:
 def plain(text: str) -> str:
     """Return a text as quotations are compared: in lower case, without emphasis, with single spaces."""
     return " ".join(lowered(text).replace("*", "").replace("`", "").split()).strip(' ."“”')
+
+
+def in_one_line(text: str) -> str:
+    return _PLACEHOLDER.sub(r"`\g<0>`", " ".join(visible(text).split()))
 
 
 def _words(text: str) -> list[str]:

@@ -4,10 +4,18 @@ import re
 
 from mcp_memory.comparison.values import NUMBERS
 from mcp_memory.extraction.reading.evidence import WORDS
-from mcp_memory.text.dates.due import in_english
+from mcp_memory.text.dates import MONTHS
+from mcp_memory.text.dates.due import WEEKDAYS, in_english
 from mcp_memory.text.language.terms import words
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+WRITTEN_DATE = re.compile(
+    r"\d{4}-\d\d-\d\d|(?:(?<![\d.,:])\d{1,2}(?:st|nd|rd|th)?\.? ?(?:to|until|and|-|–|al|au|bis|und|y|et) ?)?"
+    rf"(?:(?<![\d.,:])\d{{1,2}}(?:st|nd|rd|th)?\.? (?:(?:of|de) )?)?\b(?:{'|'.join(MONTHS)})\b\.?"
+    r"(?: \d{1,2}(?:st|nd|rd|th)?\b)?(?:,? (?:(?:of|de|del) )?\d{4})?"
+    rf"|\b(?:{WEEKDAYS})\b"
+)
+"""Matches a date in the form of `in_english`. Dates are often resolved from words such as `tomorrow`."""
 _HOURS = frozenset(map(str, range(1, 13)))
 
 

@@ -11,16 +11,22 @@ from typing import Any, cast
 
 from mcp_memory.comparison.comparison import Comparison
 from mcp_memory.comparison.other_value import NoteText
-from mcp_memory.extraction.reading.evidence import MOST_QUOTES, WORDS, Quotations, SessionWords, plain, subject_in
-from mcp_memory.extraction.reading.figures import numbers, spoken_numbers
+from mcp_memory.extraction.reading.evidence import (
+    MOST_QUOTES,
+    WORDS,
+    Quotations,
+    SessionWords,
+    in_one_line,
+    plain,
+    subject_in,
+)
+from mcp_memory.extraction.reading.figures import WRITTEN_DATE, numbers, spoken_numbers
 from mcp_memory.extraction.reading.lesson_form import WAYS, find_lesson
 from mcp_memory.extraction.reading.reading_prompt import ID_CHARS, ReadingPrompt, ShownNote
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.conversation.own_words import lowered, masked
 from mcp_memory.text.conversation.relayed_words import relays
-from mcp_memory.text.dates import MONTHS
-from mcp_memory.text.dates.due import WEEKDAYS, in_english
-from mcp_memory.text.escape_invisible import visible
+from mcp_memory.text.dates.due import in_english
 from mcp_memory.text.language.denials import DENIES, INSTEAD, denies
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import statement_of
@@ -46,24 +52,11 @@ LEAST_DENIED = 0.66
 _CLAUSE_END = re.compile(r"[,:.](?!\d)|[;!?\n()]|\b(?:but|sondern|aber|mais|sino|pero)\b", re.IGNORECASE)
 _NOT_CHOSEN = re.compile(rf"(?:{INSTEAD.pattern})(?:[^,;:.()]|[,:.](?=\d))*", re.IGNORECASE)
 """Matches the thing that another takes the place of, which the text only names."""
-_PLACEHOLDER = re.compile(
-    r"(?<![\w`<>/])[\w./=-]*(?:[./_=-]<[a-z][\w-]*>|<[a-z][\w-]*>[./_=-])[\w./<>=-]*(?<![.])"
-    r"|(?<= )<[A-Z][a-z]\w*>"
-)
-"""Matches a name with a place to fill in, such as `forecast_<group>_<date>`, or a component such as `<Teleport>`, which
-is code in Markdown."""
 _OR_NOT = re.compile(r"\b(?:or not|oder nicht|ou (?:non|pas)|o no)\b", re.IGNORECASE)
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
 """Matches what held before, as the instructions ask for it."""
 _PER = re.compile(r"(?<=\d )[a-z]+/[a-z]+\b")
 """Matches a unit, such as `requests/min`."""
-_WRITTEN_DATE = re.compile(
-    r"\d{4}-\d\d-\d\d|(?:(?<![\d.,:])\d{1,2}(?:st|nd|rd|th)?\.? ?(?:to|until|and|-|–|al|au|bis|und|y|et) ?)?"
-    rf"(?:(?<![\d.,:])\d{{1,2}}(?:st|nd|rd|th)?\.? (?:(?:of|de) )?)?\b(?:{'|'.join(MONTHS)})\b\.?"
-    r"(?: \d{1,2}(?:st|nd|rd|th)?\b)?(?:,? (?:(?:of|de|del) )?\d{4})?"
-    rf"|\b(?:{WEEKDAYS})\b"
-)
-"""Matches a date in the form of `in_english`. Dates are often resolved from words such as `tomorrow`."""
 _BEHIND_DAY = r"(?:st|nd|rd|th)?(?![\w:/%]|[.,]\d)"
 LONGEST_AHEAD = timedelta(days=3 * 365)
 
@@ -155,7 +148,7 @@ class _Support:
         self._given = {str(day.year + more) for day in days for more in range(-2, 4)}
         near = (day + timedelta(more) for day in days for more in range(-7, 15))  # `Friday 18`
         named = (f"(?i:{day:%A})[.,]? (?:(?:the|den|dem|le|el) )?{day.day}{_BEHIND_DAY}" for day in near)
-        self._date = re.compile("|".join([*named, _WRITTEN_DATE.pattern]))
+        self._date = re.compile("|".join([*named, WRITTEN_DATE.pattern]))
         self._given |= numbers(" ".join([asked.about.rpartition(", ")[2], *asked.projects]))
 
     def statement(self, item: Mapping[str, Any]) -> ReadStatement | None:
@@ -164,8 +157,8 @@ class _Support:
             verdict = Verdict(text_at(item, "do"))
             kind = StatementKind.FACT if verdict is Verdict.END else StatementKind(text_at(item, "kind"))
             given = list_at(item, "quote") or [text_at(item, "quote")]
-            quotes = [_in_one_line(str(quote)) for quote in given[:MOST_QUOTES]]
-            worded = {name: _in_one_line(text_at(item, name)) for name in ("text", "agreed", "error", *WAYS)}
+            quotes = [in_one_line(str(quote)) for quote in given[:MOST_QUOTES]]
+            worded = {name: in_one_line(text_at(item, name)) for name in ("text", "agreed", "error", *WAYS)}
             lesson, exact = None, worded["right_way"] if kind in {StatementKind.LESSON, StatementKind.FIX} else ""
             if exact:
                 lesson = find_lesson(self._words, worded, quotes, item.get("proof"))
@@ -192,7 +185,7 @@ class _Support:
                 "it says more than the quoted words": is_said,
             }
             doubt = next((why for why, is_right in doubts.items() if not is_right), "")
-            phrases = (_in_one_line(str(phrase)) for phrase in list_at(item, "when")[:MOST_WHEN])
+            phrases = (in_one_line(str(phrase)) for phrase in list_at(item, "when")[:MOST_WHEN])
             when = tuple(phrase for phrase in phrases if 0 < len(phrase) <= MOST_WHEN_CHARS)
             named = text_at(item, "project")
             project = named if named in self._projects else None
@@ -244,7 +237,7 @@ class _Support:
         found = [fact.key for fact in facts(_PER.sub(" ", text)) if fact.kind in kinds and not fact.key[0].isdigit()]
         said_names = plain(names)
         unsaid = [name for name in found if any(plain(part) not in said_names for part in name.split("/"))]
-        are_dates = all(map(_WRITTEN_DATE.fullmatch, map(in_english, unsaid)))
+        are_dates = all(map(WRITTEN_DATE.fullmatch, map(in_english, unsaid)))
         return are_dates and self._figures(text) <= spoken_numbers(said) | self._given
 
     def _figures(self, text: str) -> set[str]:
@@ -305,7 +298,3 @@ def _day(item: Mapping[str, Any], name: str, said: date | None) -> date | None:
     if day and said and not said <= day <= said + LONGEST_AHEAD:
         raise ValueError(name)
     return day
-
-
-def _in_one_line(text: str) -> str:
-    return _PLACEHOLDER.sub(r"`\g<0>`", " ".join(visible(text).split()))
