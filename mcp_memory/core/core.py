@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp_memory.capture.worker import CaptureWorker
+from mcp_memory.client.credentials import Credentials
 from mcp_memory.core.config import Sections
 from mcp_memory.core.requests import SearchRequest
 from mcp_memory.core.serializers import Payload, Reviewer
@@ -38,6 +39,9 @@ from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.note_file import NoteFile, find_entry
 from mcp_memory.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 
 @dataclass(frozen=True)
@@ -90,10 +94,17 @@ class NoteCopies:
         return ()
 
 
+class Perform(Protocol):
+    """Answers an operation by its name for a person, as `Engine.perform` does."""
+
+    async def __call__(self, operation: str, arguments: Mapping[str, Any], /) -> Payload: ...
+
+
 @dataclass(frozen=True)
 class Feature:
     """The additions of a feature. `prepare` runs in a thread before the first sweep, each of `tasks` beside the engine,
-    and `close` at its end. `left_archive` is called with a note that was restored from `_archive/`."""
+    and `close` at its end. `left_archive` is called with a note that was restored from `_archive/`. `sites`: a path of
+    the HTTP server → builds the app for browsers there, which checks by itself who asks."""
 
     operations: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
     jobs: Sequence[Job] = ()
@@ -104,6 +115,7 @@ class Feature:
     copies: NoteCopies | None = None
     reviewers: Sequence[Reviewer] = ()
     left_archive: Callable[[NoteFile], Awaitable[None]] | None = None
+    sites: Mapping[str, Callable[[Perform, Credentials], ASGIApp]] = field(default_factory=dict[str, Any])
     close: Callable[[], None] | None = None
 
 

@@ -203,9 +203,10 @@ class SelectedChanges:
 
 @dataclass(frozen=True)
 class ChangesRequest(SelectedChanges):
-    """The latest `limit` changes, in this project ('*' = all) or in none."""
+    """The latest `limit` changes before `until`, in this project ('*' = all) or in none."""
 
     project: str | None = None
+    until: str | None = None
     limit: int = 50
 
 
@@ -367,10 +368,12 @@ class JobsRequest:
 @dataclass(frozen=True)
 class WaitingRequest:
     """The items that wait for a decision: all, or `only` those of these kinds, e.g. `candidate` or `conflict`; of this
-    project and of none ('*', None: all)."""
+    project and of none ('*', None: all). `limit`: of each feature at most this many of the latest items that need a
+    decision, as the last sweep left them; otherwise notes that have changed since are compared first."""
 
     only: Sequence[str] | None = None
     project: str | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,7 @@ class ReviewItem:
     session: str | None = None
     project: str | None = None
     derived_from: Sequence[str] = ()
+    private: bool = False
     notes: Sequence[Mapping[str, Any]] = ()
 
     @property
@@ -165,8 +166,9 @@ class Reviewer(Protocol):
         """The values of `what` of its items."""
         ...
 
-    async def waiting(self) -> Sequence[ReviewItem]:
-        """Return the items that wait for you."""
+    async def waiting(self, limit: int | None = None) -> Sequence[ReviewItem]:
+        """Return the items that wait for you; with a limit, at most as many of the latest that need a decision, in
+        milliseconds."""
         ...
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:

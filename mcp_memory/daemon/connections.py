@@ -33,6 +33,9 @@ DESCRIPTOR_RESERVE = 256
 TURNS = 4
 """The turns of the event loop from accepting a connection to closing the connection that had to make room for it."""
 
+EVENTS_ONLY = (b"accept", b"text/event-stream")
+"""The header of a browser that asks for a stream of events. MCP clients also accept JSON."""
+
 TURNED_AWAY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: 1\r\n\r\n"
 
 
@@ -144,8 +147,9 @@ class LimitedConnection(H11Protocol):
             self.transport.abort()
 
     def shutdown(self) -> None:
-        """End the connection. A complete request is still answered, with a header that closes the connection."""
-        if self._arriving():
+        """End the connection. A complete request is still answered, with a header that closes the connection, unless
+        the answer is a browser's stream of events, which has no end."""
+        if self._arriving() or self._is_event_stream():
             self.transport.abort()
             return
         super().shutdown()
@@ -178,6 +182,9 @@ class LimitedConnection(H11Protocol):
         if self.conn.their_state is h11.IDLE:
             return not self._answered or bool(self.conn.trailing_data[0])
         return self.conn.their_state is h11.SEND_BODY
+
+    def _is_event_stream(self) -> bool:
+        return bool(self.cycle) and EVENTS_ONLY in self.cycle.scope["headers"] and not self.cycle.response_complete
 
     def _cut(self) -> None:
         log.warning("a request or answer was cut off after %g s", self.shared.patience_s)

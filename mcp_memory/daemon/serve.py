@@ -153,7 +153,7 @@ async def _serve(
         )
         server = Server(
             uvicorn.Config(
-                asgi_app(mcp, gate, credentials, most),
+                asgi_app(mcp, engine, gate, credentials, most),
                 log_config=None,
                 access_log=False,
                 server_header=False,

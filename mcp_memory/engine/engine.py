@@ -67,6 +67,8 @@ class Engine:
                 self._operations[name] = replace(operation, answer=partial(operation.answer, core))
         for feature in core.features:
             self._operations |= feature.operations
+        self.sites = {path: build for feature in core.features for path, build in feature.sites.items()}
+        """Path of the HTTP server → what builds the app for browsers there."""
         self.projects = ProjectFinder(core.projects)
         config = core.config
         shipped = {kind.about for kind in SHIPPED_KINDS.values()}  # their names say enough to an agent

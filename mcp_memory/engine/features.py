@@ -20,6 +20,7 @@ FEATURES = (
     "transfer",
     "commits",
     "merging",
+    "page",
 )
 """The names of the features. Each is a folder of the package whose module `feature` has `build(core) -> Feature`. To
 remove a feature, remove its folder and its line here. If jobs of several features are due at once, they run in this

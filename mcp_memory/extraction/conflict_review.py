@@ -47,10 +47,11 @@ class ConflictReview:
         self._core = core
         self._conflicts = core.indexing.conflicts
 
-    async def waiting(self) -> Sequence[ReviewItem]:
+    async def waiting(self, limit: int | None = None) -> Sequence[ReviewItem]:
         """Return the open conflicts, latest first, each with both notes, and the doubles."""
-        await self._conflicts.scan()
-        return await in_thread(lambda: [self._item(*pair) for pair in self._found()], what="reading notes")
+        if limit is None:
+            await self._conflicts.scan()
+        return await in_thread(lambda: [self._item(*pair) for pair in self._found(limit)], what="reading notes")
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
         """Settle conflicts as a single change that can be undone: `keep` the note, or `both`. Contradictions of the
@@ -83,9 +84,9 @@ class ConflictReview:
 
     # -- in threads --------------------------------------------------------------------------------------------
 
-    def _found(self) -> Sequence[Undecided]:
+    def _found(self, limit: int | None = None) -> Sequence[Undecided]:
         """Return the open conflicts, latest first, each with the newer and the older note, and the doubles."""
-        found = self._conflicts.open_conflicts
+        found = self._conflicts.open_conflicts[-limit if limit else 0 :]
         paths = {path for one in found for path in (one.older_path, one.newer_path)}
         known = {one.id: one for path in paths for one in self._conflicts.texts.at(path)}
         pairs = [
@@ -109,8 +110,9 @@ class ConflictReview:
                 Choice("o", KEEP, "keep [o]lder", f"keep older: the newer note is retired; {_PART}", older.id),
             ]
         keep.append(Choice("t", BOTH, "bo[t]h", "both: both are right, and they aren't shown again"))
-        sides = map(self._side, roles, notes)
-        return ReviewItem(_item_id(notes), what, "", visible_in(why), keep, notes=visible_in([*sides]))
+        sides = list(map(self._side, roles, notes))
+        private = any(side["private"] for side in sides)
+        return ReviewItem(_item_id(notes), what, "", visible_in(why), keep, private=private, notes=visible_in(sides))
 
     def _side(self, role: str, stated: StatedText) -> Payload:
         record = self._core.index.note(stated.path)
@@ -124,6 +126,7 @@ class ConflictReview:
             "title": record.title if record and not record.is_log else "",
             "date": stated.when and format_when(stated.when),
             "source": record and record.source,
+            "private": record is not None and record.is_private,
         }
 
     def _hold_both(self, newer: StatedText, older: StatedText) -> NoteFile:

@@ -87,9 +87,10 @@ class Review:
             case choice:
                 raise InvalidInput(f"unknown choice {choice[:40]!r}", hint="accept, replace, merge, drop or finish")
 
-    async def waiting(self) -> list[ReviewItem]:
-        """Return candidates by score, latest first, then notes stored without review, latest first."""
-        return await in_thread(self._waiting, what="reading the inbox")
+    async def waiting(self, limit: int | None = None) -> list[ReviewItem]:
+        """Return candidates by score, latest first, then notes stored without review, latest first; with a limit, only
+        the latest candidates."""
+        return await in_thread(self._waiting, limit, what="reading the inbox")
 
     async def _accept(self, target: str, request: ReviewRequest) -> NoteRecord:
         """Make a candidate an active note, with this text, kind and project ("" for none) if given. `replace`: in place
@@ -141,9 +142,9 @@ class Review:
 
     # -- in threads --------------------------------------------------------------------------------------------
 
-    def _waiting(self) -> list[ReviewItem]:
-        inbox = self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=MAX_ITEMS)
-        logged = self._log.with_outcomes(STORED_UNREVIEWED)
+    def _waiting(self, limit: int | None) -> list[ReviewItem]:
+        inbox = self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=limit or MAX_ITEMS)
+        logged = [] if limit else self._log.with_outcomes(STORED_UNREVIEWED)
         stored = [note for entry in logged for note in self._index.note_by_id(entry.id)]
         found = [item for note in inbox if (item := self._item(note, CANDIDATE))]
         active = [note for note in stored if note.state is NoteState.ACTIVE]
@@ -178,6 +179,7 @@ class Review:
             session=record.session,
             project=record.project,
             derived_from=[str(source) for source in list_at(meta, "derived_from")],
+            private=record.is_private,
             notes=contradicts,
         )
 

@@ -7,6 +7,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from mcp_memory.errors import StorageFailed
 from mcp_memory.runtime.private_files import append_line, naming_the_cause, replace_file
 
 Facts = dict[str, Any]
+
+BLOCK = 65_536
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +54,21 @@ class JsonLines:
         """Return the whole lines, the oldest first; none without a file. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self.file)):
             return self._read()
+
+    def read_latest(self, count: int) -> list[Facts]:
+        """Return the last `count` whole lines, or somewhat more, the oldest first, without reading what is before
+        them. Raises StorageFailed."""
+        with self._lock, naming_the_cause(str(self.file)):
+            found = _latest_of(self.file, count)
+            if len(found) < count and self._most_bytes is not None:
+                found = [*_latest_of(self._older, count - len(found)), *found]
+        return found
+
+    def read_first(self) -> Facts | None:
+        """Return the oldest whole line. Raises StorageFailed."""
+        files = (self.file,) if self._most_bytes is None else (self._older, self.file)
+        with self._lock, naming_the_cause(str(self.file)):
+            return next((line for file in files for line in _lines_of(file) if line is not None), None)
 
     def remove(self, unwanted: Callable[[Facts], bool]) -> int:
         """Remove lines for good, and return how many there were. Raises StorageFailed."""
@@ -104,13 +122,32 @@ def _lines_of(file: Path) -> Iterator[Facts | None]:
     """Yield each line, or None for a line that isn't a JSON object. Raises OSError."""
     try:
         with file.open("rb") as lines:
-            for line in lines:
-                try:
-                    yield {**json.loads(line)}
-                except (ValueError, TypeError, RecursionError):
-                    yield None
+            yield from map(_decoded, lines)
     except FileNotFoundError:
         return
+
+
+def _latest_of(file: Path, count: int) -> list[Facts]:
+    """Return the last lines of a file, read in blocks from its end. Raises OSError."""
+    try:
+        with file.open("rb") as lines:
+            at, read = lines.seek(0, SEEK_END), b""
+            while at > 0 and read.count(b"\n") <= count:
+                start = max(0, at - BLOCK)
+                lines.seek(start)
+                read, at = lines.read(at - start) + read, start
+    except FileNotFoundError:
+        return []
+    whole = read.splitlines()[1 if at > 0 else 0 :]  # the first one may have begun before the block
+    return [line for line in map(_decoded, whole) if line is not None]
+
+
+def _decoded(line: bytes) -> Facts | None:
+    """Return a line; None if it isn't a JSON object."""
+    try:
+        return {**json.loads(line)}
+    except (ValueError, TypeError, RecursionError):
+        return None
 
 
 def _write(file: Path, lines: Iterable[Facts]) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from mcp_memory.server.api import HookEndpoint, add_routes
 from mcp_memory.server.call_log import CallLog
 from mcp_memory.server.http_guard import HttpGuard, HttpGuardConfig, Shares
 from mcp_memory.server.resources import add_prompts, add_resources
+from mcp_memory.server.sites import Sites
 from mcp_memory.server.tools import ICON, add_tools
 from mcp_memory.settings.settings import HooksConfig, shipped_path
 
@@ -107,8 +109,12 @@ def take_nothing_from_headers(server: FastMCP) -> None:
     server._mcp_server.get_tool_input_schema = no_schema  # pyright: ignore[reportPrivateUsage] -- no public name
 
 
-def asgi_app(server: FastMCP, guard: HttpGuardConfig, credentials: Credentials, connections: int) -> ASGIApp:
-    """Return the app: streamable HTTP at /mcp for both protocol eras, without sessions. Clients share at most
-    `connections`."""
+def asgi_app(
+    server: FastMCP, engine: Engine, guard: HttpGuardConfig, credentials: Credentials, connections: int
+) -> ASGIApp:
+    """Return the app: streamable HTTP at /mcp for both protocol eras, without sessions, and the features' sites.
+    Clients share at most `connections`."""
     app = server.http_app(path="/mcp", stateless_http=True, json_response=True, host_origin_protection=False)
-    return HttpGuard(Shares(app, credentials, connections), guard)
+    sites = {path: build(engine.perform, credentials) for path, build in engine.sites.items()}
+    guarded = Sites(Shares(app, credentials, connections), sites)
+    return HttpGuard(guarded, replace(guard, sites=frozenset(sites)))

@@ -19,6 +19,7 @@ from mcp_memory.client.connection import HEALTH
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError
 from mcp_memory.hooks.hook_command import ROUTE
+from mcp_memory.server.sites import site_of
 
 AT_ONCE = 4
 """The number of requests of one client that run at once. Each further thread makes all others wait for Python's lock:
@@ -106,11 +107,12 @@ EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound to
 @dataclass(frozen=True)
 class HttpGuardConfig:
     """The allowed hosts and origins, which are compared exactly. A request without Origin doesn't come from a
-    browser."""
+    browser. `sites`: paths at and below which the origin may also be the host that was asked, so a page of ours."""
 
     hosts: frozenset[str]
     origins: frozenset[str]
     max_body_bytes: int
+    sites: frozenset[str] = frozenset()
 
     @classmethod
     def for_port(
@@ -138,7 +140,7 @@ class HttpGuard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        refusal = self._refusal(headers_of(scope))
+        refusal = self._refusal(scope, headers_of(scope))
         if refusal:
             await swallow(receive, SWALLOWED * self.config.max_body_bytes)
             await refuse(send, *refusal)
@@ -148,11 +150,14 @@ class HttpGuard:
         if request.too_large and not request.answered:
             await refuse(send, *self._too_large())
 
-    def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, str] | None:
+    def _refusal(self, scope: Scope, headers: dict[bytes, list[bytes]]) -> tuple[int, str] | None:
         hosts, origins = headers.get(b"host", []), headers.get(b"origin", [])
         if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self.config.hosts:
             return 421, "this Host is not allowed; see daemon.allowed_hosts"
-        if any(origin.decode("latin-1").lower() not in self.config.origins for origin in origins):
+        allowed = self.config.origins
+        if site_of(scope, self.config.sites):
+            allowed |= {f"http://{hosts[0].decode('latin-1').lower()}"}
+        if any(origin.decode("latin-1").lower() not in allowed for origin in origins):
             return 403, "this Origin is not allowed; see daemon.allowed_origins"
         length = headers.get(b"content-length", [b"0"])[0]
         if not length.isdigit() or int(length) > self.config.max_body_bytes:

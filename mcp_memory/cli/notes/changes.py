@@ -155,7 +155,7 @@ def _lines(answer: Facts) -> Iterator[str]:
     if not found:
         yield "no changes are recorded"
     if answer["further"]:
-        yield Remark(f"{answer['further']:,} earlier: --limit {len(found) + answer['further']}")
+        yield Remark(f"there are earlier ones: --limit {5 * len(found)}")
     yield Remark(f"recorded since {local_minute(answer['since'])}")
 
 

@@ -73,7 +73,7 @@ class ClaimAnswers:
             known = [found]
         return visible_in({"subjects": [one.facts for one in known]})
 
-    async def waiting(self) -> Sequence[ReviewItem]:
+    async def waiting(self, limit: int | None = None) -> Sequence[ReviewItem]:  # noqa: ARG002 -- there are none
         """Return nothing: you may decide about any claim, but needn't."""
         return ()
 

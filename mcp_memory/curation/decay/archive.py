@@ -90,9 +90,9 @@ class Archivist:
         figures = {"archived": len(moved), "proposed": len(found), "lessons": lessons}
         return JobReport(about, moved, figures) if found else None
 
-    async def waiting(self) -> Sequence[ReviewItem]:
+    async def waiting(self, limit: int | None = None) -> Sequence[ReviewItem]:
         """Return the outdated notes."""
-        found = await self._find()
+        found = (await self._find())[:limit]
         return await in_thread(lambda: [self._item(*one) for one in found], what="reading what is over")
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:

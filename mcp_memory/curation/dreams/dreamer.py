@@ -134,7 +134,7 @@ class Dreamer:
             await in_thread(self.files.write, report.run, edited, changed, what="writing")
         return report
 
-    async def waiting(self) -> list[ReviewItem]:
+    async def waiting(self, limit: int | None = None) -> list[ReviewItem]:
         """Return the proposals on the page without a tick."""
 
         def read() -> list[ReviewItem]:
@@ -155,7 +155,7 @@ class Dreamer:
                 )
                 for line, facts in unticked
                 if not self.sources.is_over(facts)
-            ]
+            ][:limit]
 
         return await in_thread(read, what="reading DREAMS.md")
 

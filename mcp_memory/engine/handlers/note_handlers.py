@@ -147,7 +147,7 @@ async def due(core: Core, request: DueRequest) -> Payload:
             "title": one.text,
             "due": one.note.meta["due"], "when": str(one.due), "stage": one.stage,
             "done_at": one.note.meta.get("done_at"),
-            "owner": "you" if is_persons(one.note) else one.note.source,
+            "owner": "you" if is_persons(one.note) else one.note.source, "private": one.note.is_private,
         }
         for one in found
         if client in (None, one.note.source)

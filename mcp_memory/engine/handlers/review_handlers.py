@@ -17,7 +17,7 @@ async def waiting(core: Core, request: WaitingRequest) -> Payload:
     for reviewer in _reviewers(core):
         if request.only is None or {*request.only} & {*reviewer.kinds}:
             try:
-                found += await reviewer.waiting()
+                found += await reviewer.waiting(request.limit)
             except McpMemoryError as error:
                 problems.append(error.message)
             except OSError as error:

@@ -24,10 +24,12 @@ from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.engine.handlers.review_handlers import waiting
 from mcp_memory.engine.history.change_history import find_titled
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.recall.moments.left_off import last_sessions
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.search.thresholds import LIKELY
+from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.usage.note_use import with_odds
 from mcp_memory.vault.note_file import muted_projects
 
@@ -70,6 +72,23 @@ async def brief(core: Core, request: BriefRequest) -> Payload:
         with move_on_after(COUNT_S):  # the start itself matters more
             items = (await waiting(core, WaitingRequest()))["open"]
     return {"text": briefing.text, "stored": briefing.stored, "waiting": items, **facts}
+
+
+async def left_off(core: Core, _: NoArguments) -> Payload:
+    """Return where the last session of each project left off, the latest first."""
+
+    def read() -> list[Payload]:
+        return [
+            {
+                **{name: getattr(page, name) for name in ("id", "path", "title", "project", "session", "source")},
+                "date": page.date and page.date.isoformat(timespec="seconds"),
+                "private": page.is_private,
+                "left_open": text,
+            }
+            for page, text in last_sessions(core.vault, core.index)
+        ]
+
+    return visible_in({"sessions": await in_thread(read, what="reading pages of sessions")})
 
 
 async def flush(core: Core, _: NoArguments) -> Payload:
@@ -158,6 +177,7 @@ async def why(core: Core, request: WhyRequest) -> Payload:
 OPERATIONS: Mapping[str, Operation] = {
     "brief": Operation(BriefRequest, brief, is_foreground=True),
     "advise": Operation(AdviseRequest, advise, is_foreground=True),
+    "left_off": Operation(NoArguments, left_off),
     "flush": Operation(NoArguments, flush),
     "emptied": Operation(TranscriptRequest, emptied),
     "grown": Operation(TranscriptRequest, grown),

@@ -84,9 +84,11 @@ MOST_LOOKED_FOR = 50
 class ChangeHistory:
     """The changes as they are known at one moment. Reads files: make it, and ask it, in a thread."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, count: int | None = None) -> None:
+        """Read all changes, or about the last `count`. What undid a change is later than the change."""
         self._core = core
-        self.changes = core.vault.changes.changes()
+        self.changes = core.vault.changes.changes(count)
+        self.is_whole = count is None or len(self.changes) < count
         self._looked_for, self._undone = 0, set[str]()
         self._titles: dict[NotePath, dict[str, str]] = {}
         for change in self.changes:
@@ -97,11 +99,14 @@ class ChangeHistory:
     def is_undone(self, change: NoteChange) -> bool:
         return change.id in self._undone or change.run in self._undone
 
-    def select(self, wanted: ChangesRequest | UndoRequest, project: str | None = None) -> list[NoteChange]:
+    def select(self, wanted: ChangesRequest | UndoRequest) -> list[NoteChange]:
         """Raises InvalidInput."""
         client = {"you": PERSON}.get(wanted.client or "", wanted.client)
         session = wanted.session and wanted.session.rpartition("/")[2]
-        since = parse_argument("since", wanted.since, self._core.vault.layout.tz)
+        zone = self._core.vault.layout.tz
+        since, until, project = parse_argument("since", wanted.since, zone), None, None
+        if isinstance(wanted, ChangesRequest):
+            until, project = parse_argument("until", wanted.until, zone), wanted.project
         projects = None if project in (None, ANY_PROJECT) else {project, None}
         return [
             change
@@ -110,6 +115,7 @@ class ChangeHistory:
             and session in (None, change.session and change.session.rpartition("/")[2])
             and (projects is None or change.project in projects)
             and (since is None or change.at >= since.timestamp())
+            and (until is None or change.at < until.timestamp())
         ]
 
     def of_note(self, target: str, among: Sequence[NoteChange]) -> list[NoteChange]:
@@ -193,6 +199,7 @@ class ChangeHistory:
         path = note.path if note and not change.entry and change.kind != "moved" else change.path
         at = format_when(datetime.fromtimestamp(change.at, self._core.vault.layout.tz))
         facts = {**asdict(change), "at": at, "path": path, "title": title, "undone": self.is_undone(change)}
+        facts["private"] = note is not None and note.is_private
         if change.kind == "removed" and not facts["undone"] and self._looked_for < MOST_LOOKED_FOR:
             self._looked_for += 1
             facts["is_kept"] = find_earlier(self._core, change) is not None
@@ -222,17 +229,25 @@ def _concerns(change: NoteChange, target: str) -> bool:
 
 
 async def list_changes(core: Core, wanted: ChangesRequest) -> Payload:
-    """List the changes. `since`: the time from which changes are known."""
+    """List the changes, reading no more of the journal than they need. `since`: the time from which changes are
+    known."""
     target = await core.search.lookup.full_id(wanted.target) if wanted.target else None
 
     def read() -> Payload:
-        history = ChangeHistory(core)
-        found = history.select(wanted, wanted.project)
-        found = history.of_note(target, found) if target else found
-        known_since = history.changes[-1].at if history.changes else core.clock().timestamp()
+        since, count = parse_argument("since", wanted.since, core.vault.layout.tz), wanted.limit + 1
+        while True:
+            history = ChangeHistory(core, count)
+            found = history.select(wanted)
+            found = history.of_note(target, found) if target else found
+            is_past = since and history.changes and history.changes[-1].at < since.timestamp()
+            if history.is_whole or is_past or len(found) > wanted.limit:
+                break
+            count *= 4
+        first = core.vault.changes.first()
+        known_since = first.at if first else core.clock().timestamp()
         return {
             "changes": list(map(history.describe, found[: wanted.limit])),
-            "further": max(0, len(found) - wanted.limit),
+            "further": len(found) > wanted.limit,
             "since": format_when(datetime.fromtimestamp(known_since, core.vault.layout.tz)),
         }
 

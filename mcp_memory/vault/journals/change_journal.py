@@ -180,9 +180,15 @@ class ChangeJournal:
         with self._lock:
             return list(self._recent)[max(0, len(self._recent) - self.count + count) :]
 
-    def changes(self) -> list[NoteChange]:
-        """Return all known changes, the latest first. Raises StorageFailed."""
-        return [change for facts in reversed(self._lines.read()) if (change := _change(facts))]
+    def changes(self, count: int | None = None) -> list[NoteChange]:
+        """Return all known changes, or about the last `count`, the latest first. Raises StorageFailed."""
+        found = self._lines.read() if count is None else self._lines.read_latest(count)
+        return [change for facts in reversed(found) if (change := _change(facts))]
+
+    def first(self) -> NoteChange | None:
+        """Return the earliest known change. Raises StorageFailed."""
+        facts = self._lines.read_first()
+        return _change(facts) if facts else None
 
     def is_ours(self, path: NotePath, etag: Etag | None, since: float) -> bool:
         """Return whether we wrote there since then (monotonic seconds), or wrote these bytes last. Raises
