@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -44,7 +44,7 @@ def test_a_change_shows_who_made_it_and_is_undone(morning: Browser):
     assert "stored The port is 8087. shop codex session 4be1" in page.text
     page = morning.press(page.form("Undo"))
     assert "undone" in page.text
-    assert call(morning.daemon, "forgotten")["forgotten"][0]["id"] == note["id"]
+    assert call(morning.daemon, "forgotten")["forgotten"][0]["path"] == note["path"]
 
 
 def test_a_contradiction_is_decided_and_taken_back(morning: Browser):
@@ -68,6 +68,7 @@ def test_a_proposal_is_accepted(morning: Browser):
     box.mkdir(exist_ok=True)
     (box / "small.md").write_text(text)
     page = eventually(lambda: (page := morning.see()) and "Prefer small commits." in page.text and page)
+    call(morning.daemon, "adopt", path=box.name)
     page = morning.press(page.form("Accept"))
     assert "No decision waits for you." in page.text
     assert call(morning.daemon, "search", query="small commits")["hits"]
@@ -97,9 +98,9 @@ def test_the_last_look_is_remembered_by_the_browser(morning: Browser):
     call(morning.daemon, "append", content="The kiln fires at 1240 degrees.", kind="fact")
     assert "The kiln fires" in morning.see().text
     before, _, latest = morning.cookies["looked"].partition("~")
-    hour_ago = (
-        latest.replace(latest[11:13], f"{(int(latest[11:13]) or 24) - 1:02}", 1) if latest[11:13] != "00" else before
-    )
+    morning.see()
+    assert morning.cookies["looked"].partition("~")[0] == before  # still the same look
+    hour_ago = (datetime.fromisoformat(latest) - timedelta(hours=1)).isoformat()
     morning.cookies["looked"] = f"{before}~{hour_ago}"
     morning.see()
     assert morning.cookies["looked"].partition("~")[0] == hour_ago

@@ -88,7 +88,6 @@ class ChangeHistory:
         """Read all changes, or about the last `count`. What undid a change is later than the change."""
         self._core = core
         self.changes = core.vault.changes.changes(count)
-        self.is_whole = count is None or len(self.changes) < count
         self._looked_for, self._undone = 0, set[str]()
         self._titles: dict[NotePath, dict[str, str]] = {}
         for change in self.changes:
@@ -233,16 +232,17 @@ async def list_changes(core: Core, wanted: ChangesRequest) -> Payload:
     known."""
     target = await core.search.lookup.full_id(wanted.target) if wanted.target else None
 
+    def look(count: int | None) -> tuple[ChangeHistory, list[NoteChange]]:
+        history = ChangeHistory(core, count)
+        found = history.select(wanted)
+        return history, history.of_note(target, found) if target else found
+
     def read() -> Payload:
-        since, count = parse_argument("since", wanted.since, core.vault.layout.tz), wanted.limit + 1
-        while True:
-            history = ChangeHistory(core, count)
-            found = history.select(wanted)
-            found = history.of_note(target, found) if target else found
-            is_past = since and history.changes and history.changes[-1].at < since.timestamp()
-            if history.is_whole or is_past or len(found) > wanted.limit:
-                break
-            count *= 4
+        since = parse_argument("since", wanted.since, core.vault.layout.tz)
+        history, found = look(4 * wanted.limit)
+        is_past = since and history.changes and history.changes[-1].at < since.timestamp()
+        if not (is_past or len(found) > wanted.limit):
+            history, found = look(None)
         first = core.vault.changes.first()
         known_since = first.at if first else core.clock().timestamp()
         return {
