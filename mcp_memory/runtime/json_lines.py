@@ -7,9 +7,10 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from os import SEEK_END
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from mcp_memory.errors import StorageFailed
 from mcp_memory.runtime.private_files import append_line, naming_the_cause, replace_file
@@ -55,14 +56,15 @@ class JsonLines:
         with self._lock, naming_the_cause(str(self.file)):
             return self._read()
 
-    def read_latest(self, count: int) -> list[Facts]:
-        """Return the last `count` whole lines, or somewhat more, the oldest first, without reading what is before
-        them. Raises StorageFailed."""
-        with self._lock, naming_the_cause(str(self.file)):
-            found = _latest_of(self.file, count)
-            if len(found) < count and self._most_bytes is not None:
-                found = [*_latest_of(self._older, count - len(found)), *found]
-        return found
+    def read_back(self) -> Iterator[Facts]:
+        """Yield the whole lines, the latest first, and read no more of the file than that takes. Raises
+        StorageFailed."""
+        files = (self.file,) if self._most_bytes is None else (self.file, self._older)
+        with ExitStack() as closing, naming_the_cause(str(self.file)):
+            with self._lock:  # a file that becomes the older one meanwhile isn't read twice
+                opened = [closing.enter_context(file.open("rb")) for file in files if file.exists()]
+            for lines in opened:
+                yield from filter(None, map(_decoded, _lines_back(lines)))
 
     def read_first(self) -> Facts | None:
         """Return the oldest whole line. Raises StorageFailed."""
@@ -127,19 +129,16 @@ def _lines_of(file: Path) -> Iterator[Facts | None]:
         return
 
 
-def _latest_of(file: Path, count: int) -> list[Facts]:
-    """Return the last lines of a file, read in blocks from its end. Raises OSError."""
-    try:
-        with file.open("rb") as lines:
-            at, read = lines.seek(0, SEEK_END), b""
-            while at > 0 and read.count(b"\n") <= count:
-                start = max(0, at - BLOCK)
-                lines.seek(start)
-                read, at = lines.read(at - start) + read, start
-    except FileNotFoundError:
-        return []
-    whole = read.splitlines()[1 if at > 0 else 0 :]  # the first one may have begun before the block
-    return [line for line in map(_decoded, whole) if line is not None]
+def _lines_back(lines: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file from its end, read in blocks. Raises OSError."""
+    at, rest = lines.seek(0, SEEK_END), b""
+    while at > 0:
+        start = max(0, at - BLOCK)
+        lines.seek(start)
+        rest, *whole = (lines.read(at - start) + rest).split(b"\n")  # the first one may have begun before the block
+        at = start
+        yield from reversed(whole)
+    yield rest
 
 
 def _decoded(line: bytes) -> Facts | None:

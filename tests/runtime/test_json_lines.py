@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,22 @@ def test_lines_that_are_no_objects_are_counted(tmp_path: Path) -> None:
     file.write_bytes(b'{"a": 1}\nno json\n[1]\n\xff\n{"b": 2}\n')
     kept = JsonLines(file)
     assert (kept.read(), kept.damaged) == ([{"a": 1}, {"b": 2}], 3)
+
+
+def test_lines_are_read_back_from_the_end_and_no_further_than_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = JsonLines(tmp_path / "facts.jsonl", synced=False, most_bytes=100_000)
+    for number in range(1500):
+        kept.append({"number": number, "text": "x" * 60})
+    whole = kept.read()
+    for block in (7, 1000, 1_000_000):
+        monkeypatch.setattr("mcp_memory.runtime.json_lines.BLOCK", block)
+        assert list(kept.read_back()) == whole[::-1]
+    assert kept.read_first() == whole[0]
+    monkeypatch.setattr("mcp_memory.runtime.json_lines.BLOCK", 1000)
+    monkeypatch.setattr("mcp_memory.runtime.json_lines._decoded", lambda line: {"read": len(line)} if line else None)
+    with kept.file.open("r+b") as file:
+        file.write(b"x" * 20_000)  # one long line, which isn't reached
+    assert {line["read"] for line in islice(kept.read_back(), 50)} == {len(whole[-1]["text"]) + 25}
+    assert list(JsonLines(tmp_path / "none.jsonl").read_back()) == []

@@ -1,10 +1,10 @@
 """Lists the changes of notes, the latest first, with the titles that the notes have now, and finds the changes that
 you name."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from mcp_memory.client.credentials import PERSON
@@ -84,10 +84,10 @@ MOST_LOOKED_FOR = 50
 class ChangeHistory:
     """The changes as they are known at one moment. Reads files: make it, and ask it, in a thread."""
 
-    def __init__(self, core: Core, count: int | None = None) -> None:
-        """Read all changes, or about the last `count`. What undid a change is later than the change."""
+    def __init__(self, core: Core, changes: Sequence[NoteChange] | None = None) -> None:
+        """Take these changes, the latest first, or read all. What undid a change is later than the change."""
         self._core = core
-        self.changes = core.vault.changes.changes(count)
+        self.changes = core.vault.changes.changes() if changes is None else changes
         self._looked_for, self._undone = 0, set[str]()
         self._titles: dict[NotePath, dict[str, str]] = {}
         for change in self.changes:
@@ -98,30 +98,9 @@ class ChangeHistory:
     def is_undone(self, change: NoteChange) -> bool:
         return change.id in self._undone or change.run in self._undone
 
-    def select(self, wanted: ChangesRequest | UndoRequest) -> list[NoteChange]:
+    def select(self, wanted: UndoRequest) -> list[NoteChange]:
         """Raises InvalidInput."""
-        client = {"you": PERSON}.get(wanted.client or "", wanted.client)
-        session = wanted.session and wanted.session.rpartition("/")[2]
-        zone = self._core.vault.layout.tz
-        since, until, project = parse_argument("since", wanted.since, zone), None, None
-        if isinstance(wanted, ChangesRequest):
-            until, project = parse_argument("until", wanted.until, zone), wanted.project
-        projects = None if project in (None, ANY_PROJECT) else {project, None}
-        return [
-            change
-            for change in self.changes
-            if client in (None, change.client)
-            and session in (None, change.session and change.session.rpartition("/")[2])
-            and (projects is None or change.project in projects)
-            and (since is None or change.at >= since.timestamp())
-            and (until is None or change.at < until.timestamp())
-        ]
-
-    def of_note(self, target: str, among: Sequence[NoteChange]) -> list[NoteChange]:
-        """Return the changes of one note, under each path that it had."""
-        note = find_titled(self._core, target, self._titles).record
-        names = {target} if note is None or "#" in target else {target, note.id}
-        return [change for change in among if any(_concerns(change, name) for name in names)]
+        return list(filter(_selector(wanted, self._core.vault.layout.tz), self.changes))
 
     def find(self, target: str) -> list[NoteChange]:
         """Find changes by id (its first characters suffice) or by run, or a note's last change that isn't undone.
@@ -232,23 +211,50 @@ async def list_changes(core: Core, wanted: ChangesRequest) -> Payload:
     known."""
     target = await core.search.lookup.full_id(wanted.target) if wanted.target else None
 
-    def look(count: int | None) -> tuple[ChangeHistory, list[NoteChange]]:
-        history = ChangeHistory(core, count)
-        found = history.select(wanted)
-        return history, history.of_note(target, found) if target else found
-
     def read() -> Payload:
-        since = parse_argument("since", wanted.since, core.vault.layout.tz)
-        history, found = look(4 * wanted.limit)
-        is_past = since and history.changes and history.changes[-1].at < since.timestamp()
-        if not (is_past or len(found) > wanted.limit):
-            history, found = look(None)
-        first = core.vault.changes.first()
+        zone = core.vault.layout.tz
+        is_selected, since = _selector(wanted, zone), parse_argument("since", wanted.since, zone)
+        names = _names_of(core, target) if target else ()
+        changes, found = list[NoteChange](), list[NoteChange]()
+        for change in core.vault.changes.read_back():
+            if len(found) > wanted.limit or (since and change.at < since.timestamp()):
+                break
+            changes.append(change)
+            if is_selected(change) and (not names or any(_concerns(change, name) for name in names)):
+                found.append(change)
+        history, first = ChangeHistory(core, changes), core.vault.changes.first()
         known_since = first.at if first else core.clock().timestamp()
         return {
             "changes": list(map(history.describe, found[: wanted.limit])),
             "further": len(found) > wanted.limit,
-            "since": format_when(datetime.fromtimestamp(known_since, core.vault.layout.tz)),
+            "since": format_when(datetime.fromtimestamp(known_since, zone)),
         }
 
     return await in_thread(read, what="reading the changes")
+
+
+def _selector(wanted: ChangesRequest | UndoRequest, zone: tzinfo) -> Callable[[NoteChange], bool]:
+    """Return whether a change is wanted, by all but its note. Raises InvalidInput."""
+    client = {"you": PERSON}.get(wanted.client or "", wanted.client)
+    session = wanted.session and wanted.session.rpartition("/")[2]
+    since, until, project = parse_argument("since", wanted.since, zone), None, None
+    if isinstance(wanted, ChangesRequest):
+        until, project = parse_argument("until", wanted.until, zone), wanted.project
+    projects = None if project in (None, ANY_PROJECT) else {project, None}
+
+    def is_wanted(change: NoteChange) -> bool:
+        return (
+            client in (None, change.client)
+            and session in (None, change.session and change.session.rpartition("/")[2])
+            and (projects is None or change.project in projects)
+            and (since is None or change.at >= since.timestamp())
+            and (until is None or change.at < until.timestamp())
+        )
+
+    return is_wanted
+
+
+def _names_of(core: Core, target: str) -> set[str]:
+    """Return the names under which changes of this note are known, under each path that it had."""
+    note = find_titled(core, target, {}).record
+    return {target} if note is None or "#" in target else {target, note.id}

@@ -6,7 +6,7 @@ long as there is room, and may lack the changes of the moment before a power cut
 
 import threading
 from collections import deque
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
@@ -180,10 +180,13 @@ class ChangeJournal:
         with self._lock:
             return list(self._recent)[max(0, len(self._recent) - self.count + count) :]
 
-    def changes(self, count: int | None = None) -> list[NoteChange]:
-        """Return all known changes, or about the last `count`, the latest first. Raises StorageFailed."""
-        found = self._lines.read() if count is None else self._lines.read_latest(count)
-        return [change for facts in reversed(found) if (change := _change(facts))]
+    def changes(self) -> list[NoteChange]:
+        """Return all known changes, the latest first. Raises StorageFailed."""
+        return list(self.read_back())
+
+    def read_back(self) -> Iterator[NoteChange]:
+        """Yield the known changes, the latest first, reading no more than that takes. Raises StorageFailed."""
+        return filter(None, map(_change, self._lines.read_back()))
 
     def first(self) -> NoteChange | None:
         """Return the earliest known change. Raises StorageFailed."""
