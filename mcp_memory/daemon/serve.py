@@ -96,6 +96,7 @@ async def _serve(
     from mcp_memory.engine.engine import open_engine
     from mcp_memory.runtime.threads import in_thread
     from mcp_memory.server.app import asgi_app, build_server, preload
+    from mcp_memory.server.call_log import CallLog
     from mcp_memory.server.http_guard import HttpGuardConfig
 
     class Server(uvicorn.Server):
@@ -143,17 +144,19 @@ async def _serve(
     credentials = Credentials(settings.state.tokens, remembers=True)
     credentials.remember()  # a daemon that can't read tokens couldn't answer anyone
     async with open_engine(engine_config(settings), progress=on_progress) as engine:
+        calls = CallLog()
         mcp = build_server(
             engine,
             credentials,
             address,
+            calls,
             auth=daemon.auth == "token",
             hooks=settings.hooks,
             hooks_log=settings.state.hooks,
         )
         server = Server(
             uvicorn.Config(
-                asgi_app(mcp, engine, gate, credentials, most),
+                asgi_app(mcp, engine, calls, gate, credentials, most),
                 log_config=None,
                 access_log=False,
                 server_header=False,

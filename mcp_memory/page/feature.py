@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_memory.client.credentials import Credentials
@@ -9,6 +10,7 @@ from mcp_memory.core.core import Core, Feature, Operation, Perform
 from mcp_memory.core.requests import NoArguments
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import NotRunning
+from mcp_memory.page.activity import ActivityRequest, activity
 from mcp_memory.page.sign_in import ROOT, SignIn
 from mcp_memory.runtime.threads import in_thread
 
@@ -18,7 +20,13 @@ if TYPE_CHECKING:
 
 def build(core: Core) -> Feature:
     page = Page(core)
-    return Feature(operations={"page_link": Operation(NoArguments, page.link)}, sites={ROOT: page.serve})
+    return Feature(
+        operations={
+            "page_link": Operation(NoArguments, page.link),
+            "activity": Operation(ActivityRequest, partial(activity, core)),
+        },
+        sites={ROOT: page.serve},
+    )
 
 
 class Page:

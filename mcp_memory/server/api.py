@@ -176,13 +176,19 @@ def add_routes(
         arguments = _arguments(await request.body())
         if client != PERSON:
             arguments = _agents_arguments(name, arguments, client, engine.requests)
-        found = await engine.perform(name, arguments, caller_named(client))
-        if name == "status":
-            found |= {"clients": calls.payload()}
+        found = await perform_with_calls(engine, calls, name, arguments, client)
         return _Json(found if client == PERSON else visible_in(found))
 
     for route, work in ((API, operate), (ROUTE, hooks.answer)):
         server.custom_route(route + "{name}", methods=["POST"])(_guarded(work, credentials, calls, auth=auth))
+
+
+async def perform_with_calls(
+    engine: Engine, calls: CallLog, name: str, arguments: Mapping[str, Any], client: str = PERSON
+) -> Payload:
+    """Answer an operation as this client; `status` also with when each client last called."""
+    found = await engine.perform(name, arguments, caller_named(client))
+    return found | {"clients": calls.payload()} if name == "status" else found
 
 
 def _guarded(

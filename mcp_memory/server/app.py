@@ -3,6 +3,7 @@
 import logging
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.server.api import HookEndpoint, add_routes
+from mcp_memory.server.api import HookEndpoint, add_routes, perform_with_calls
 from mcp_memory.server.call_log import CallLog
 from mcp_memory.server.http_guard import HttpGuard, HttpGuardConfig, Shares
 from mcp_memory.server.resources import add_prompts, add_resources
@@ -64,13 +65,13 @@ def build_server(
     engine: Engine,
     credentials: Credentials,
     address: Address,
+    calls: CallLog,
     *,
     auth: bool,
     hooks: HooksConfig,
     hooks_log: Path,
 ) -> FastMCP:
-    """Return the complete MCP server, not yet served."""
-    calls = CallLog()
+    """Return the complete MCP server, not yet served. It writes down in `calls` who calls it."""
     server = FastMCP(
         "mcp-memory",
         instructions=INSTRUCTIONS,
@@ -110,11 +111,18 @@ def take_nothing_from_headers(server: FastMCP) -> None:
 
 
 def asgi_app(
-    server: FastMCP, engine: Engine, guard: HttpGuardConfig, credentials: Credentials, connections: int
+    server: FastMCP,
+    engine: Engine,
+    calls: CallLog,
+    guard: HttpGuardConfig,
+    credentials: Credentials,
+    connections: int,
 ) -> ASGIApp:
     """Return the app: streamable HTTP at /mcp for both protocol eras, without sessions, and the features' sites.
     Clients share at most `connections`."""
     app = server.http_app(path="/mcp", stateless_http=True, json_response=True, host_origin_protection=False)
-    sites = {path: build(engine.perform, credentials) for path, build in engine.sites.items()}
+    sites = {
+        path: build(partial(perform_with_calls, engine, calls), credentials) for path, build in engine.sites.items()
+    }
     guarded = Sites(Shares(app, credentials, connections), sites)
     return HttpGuard(guarded, replace(guard, sites=frozenset(sites)))
