@@ -10,6 +10,7 @@ from mcp_memory.compaction.auto_compactor import TOPICS_JOB, AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.page_writer import audit
+from mcp_memory.compaction.planner_view import PlannerView
 from mcp_memory.compaction.share.folder import SharedCopies, shared_folders
 from mcp_memory.compaction.share.share_bundle import build_bundle
 from mcp_memory.compaction.topic_edits import CompactRequest, EditTopicRequest, GrantsRequest, TreeRequest
@@ -31,21 +32,25 @@ from mcp_memory.vault.draft import one_line
 from mcp_memory.vault.vault import Vault
 
 
-def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int | None) -> Payload:
+def tree_payload(
+    tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int | None, *, notes: bool = True
+) -> Payload:
     """Serialize the tree. `depth` is the number of levels to list, with notes as the last level; None for all. Counts
-    always include everything below; `waiting` is the number of fresh notes."""
+    always include everything below; `waiting` is the number of fresh notes. `notes`: whether to list notes."""
+    listed = sorted(fresh, key=lambda note: note.path) if notes and _goes_on(depth) else ()
     return {
         "notes": sum(topic.notes for topic in tree),
         "waiting": len(fresh),
-        "topics": [topic_payload(topic, depth) for topic in tree],
-        "fresh": [note_payload(note) for note in sorted(fresh, key=lambda n: n.path)] if _goes_on(depth) else [],
+        "topics": [topic_payload(topic, depth, notes=notes) for topic in tree],
+        "fresh": list(map(note_payload, listed)),
     }
 
 
-def topic_payload(topic: Topic, depth: int | None) -> Payload:
+def topic_payload(topic: Topic, depth: int | None, *, notes: bool = True) -> Payload:
     """Serialize a topic. `page` is the path of its page, None without one. `ours` is false for a folder of your own,
     and for a topic of another installation, which is `foreign`."""
     earliest, latest = topic.span
+    below = topic.topics if _goes_on(depth) else ()
     return {
         "path": topic.folder,
         "page": topic.page_path if topic.page else None,
@@ -59,8 +64,8 @@ def topic_payload(topic: Topic, depth: int | None) -> Payload:
         "edited": topic.state.edited,
         "ours": topic.ours,
         "foreign": not topic.ours and topic.page is not None and not topic.is_yours,
-        "topics": [topic_payload(below, depth and depth - 1) for below in topic.topics] if _goes_on(depth) else [],
-        "leaves": [note_payload(note) for note in topic.leaves] if _goes_on(depth) else [],
+        "topics": [topic_payload(one, depth and depth - 1, notes=notes) for one in below],
+        "leaves": [note_payload(note) for note in topic.leaves] if notes and _goes_on(depth) else [],
     }
 
 
@@ -132,7 +137,9 @@ def build(core: Core) -> Feature:
     compactor = Compactor(core, builder, config)
     auto_compactor = AutoCompactor(compactor, core.search.model, core.background.health, config)
     core.indexing.sweeper.listeners.append(compactor.mark_stale_pages)
-    topics = TopicOperations(core, compactor, SessionGrants(core.vault, core.index))
+    latest = LatestTree(compactor.planner_view)
+    core.indexing.writer.listeners.append(latest.hear)
+    topics = TopicOperations(core, compactor, SessionGrants(core.vault, core.index), latest)
     if config.fresh_tail_count:
         core.recall.answerer.newest.append(partial(_fresh_tail, core, config.fresh_tail_count))
     scheduler = core.background.scheduler
@@ -158,6 +165,25 @@ def build(core: Core) -> Feature:
     )
 
 
+class LatestTree:
+    """Keeps the tree as it was when a note last changed, because to read 10,000 notes takes a third of a second."""
+
+    def __init__(self, view: PlannerView) -> None:
+        self._view = view
+        self._changes = 0
+        self._known: tuple[int, tuple[list[Topic], list[NoteRecord]]] | None = None
+
+    def hear(self, _: Sequence[NotePath]) -> None:
+        self._changes += 1
+
+    def read(self) -> tuple[list[Topic], list[NoteRecord]]:
+        """Return the tree and the fresh notes, as `PlannerView.read_tree` does. Reads the index."""
+        changes = self._changes
+        if self._known is None or self._known[0] != changes:
+            self._known = changes, self._view.read_tree()
+        return self._known[1]
+
+
 @dataclass(frozen=True)
 class TopicOperations:
     """Answers requests about topics with plain JSON values."""
@@ -165,6 +191,7 @@ class TopicOperations:
     core: Core
     compactor: Compactor
     grants: SessionGrants
+    latest: LatestTree
 
     async def compact(self, request: CompactRequest) -> Payload:
         """File notes now, or show the plan with `dry_run`."""
@@ -215,16 +242,18 @@ class TopicOperations:
         depth = request.depth
         if depth is not None and depth < 1:
             raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
-        topics, fresh = await self._tree_and_fresh()
+        read_tree = self.latest.read if request.quick else self.compactor.planner_view.read_tree
+        topics, fresh = await in_thread(read_tree, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
         wanted = self.core.filters()
         topics = [topic for topic in topics if all(map(wanted.sees, topic.all_notes))]
         fresh = list(filter(wanted.sees, fresh))
         if request.topic is not None:
             topic = find_topic(request.topic, topics, self.compactor.root)
             above = next((one for one in all_topics(topics) if topic in one.topics), None)
-            return {"topic": topic_payload(topic, depth), "above": above and topic_payload(above, 1)}
+            found = topic_payload(topic, depth, notes=request.notes)
+            return {"topic": found, "above": above and topic_payload(above, 1)}
         if request.dropped is None:
-            return tree_payload(topics, fresh, depth)
+            return tree_payload(topics, fresh, depth, notes=request.notes)
         every = [topic for top in topics for topic in reversed([*top.walk()]) if topic.page]
         asked = [find_topic(request.dropped, topics, self.compactor.root)] if request.dropped else every
 

@@ -45,10 +45,13 @@ class EditTopicRequest:
 
 @dataclass(frozen=True)
 class TreeRequest:
-    """The topics, down to `depth` levels; of one `topic`, what is below it and the one above. `dropped`: instead the
-    facts that the page of this topic, or (empty) of each, doesn't tell."""
+    """The topics, down to `depth` levels; of one `topic`, what is below it and the one above. `notes`: with their
+    notes. `quick`: as they were when a note last changed, which takes some milliseconds. `dropped`: instead the facts
+    that the page of this topic, or (empty) of each, doesn't tell."""
 
     depth: int | None = None
+    notes: bool = True
+    quick: bool = False
     topic: str | None = None
     dropped: str | None = None
 

@@ -249,9 +249,10 @@ class WhyRequest:
 
 @dataclass(frozen=True)
 class UndoRequest(SelectedChanges):
-    """Changes to take back; `target` may also be the id of a change or run, and a note means its last change. `only`:
-    of these, those with these ids. Unless `sure`, only what that would mean."""
+    """Changes to take back; `target`, or each of several `targets`, may also be the id of a change or run, and a note
+    means its last change. `only`: of these, those with these ids. Unless `sure`, only what that would mean."""
 
+    targets: Sequence[str] = ()
     only: Sequence[str] | None = None
     sure: bool = False
 
@@ -368,12 +369,14 @@ class JobsRequest:
 @dataclass(frozen=True)
 class WaitingRequest:
     """The items that wait for a decision: all, or `only` those of these kinds, e.g. `candidate` or `conflict`; of this
-    project and of none ('*', None: all). `limit`: of each feature at most this many of the latest items that need a
-    decision, as the last sweep left them; otherwise notes that have changed since are compared first."""
+    project and of none ('*', None: all). `limit`: of each feature and kind at most this many of the latest items, as
+    the last sweep left them; otherwise notes that have changed since are compared first. `near`: with the notes that
+    share most words with a candidate."""
 
     only: Sequence[str] | None = None
     project: str | None = None
     limit: int | None = None
+    near: bool = False
 
 
 @dataclass(frozen=True)

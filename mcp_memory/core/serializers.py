@@ -122,7 +122,8 @@ DROP = Choice("d", "drop", "[d]rop", "drop: forget it; it isn't proposed again")
 @dataclass(frozen=True)
 class ReviewItem:
     """Something that waits for your decision. `what` it is, e.g. a candidate or a conflict, and `why` it waits.
-    `notes` are the notes that it contradicts or rests on, each with its `role`. Without choices, it is only shown."""
+    `notes` are the notes that it contradicts or rests on, each with its `role`; `near` are those that share most words
+    with it, if they were asked for. Without choices, it is only shown."""
 
     id: str
     what: str
@@ -141,6 +142,7 @@ class ReviewItem:
     derived_from: Sequence[str] = ()
     private: bool = False
     notes: Sequence[Mapping[str, Any]] = ()
+    near: Sequence[Mapping[str, Any]] = ()
 
     @property
     def is_open(self) -> bool:
@@ -167,7 +169,7 @@ class Reviewer(Protocol):
         ...
 
     async def waiting(self, limit: int | None = None) -> Sequence[ReviewItem]:
-        """Return the items that wait for you; with a limit, at most as many of the latest that need a decision, in
+        """Return the items that wait for you; with a limit, at most as many of the latest of each kind, in
         milliseconds."""
         ...
 

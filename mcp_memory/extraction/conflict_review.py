@@ -86,13 +86,13 @@ class ConflictReview:
 
     def _found(self, limit: int | None = None) -> Sequence[Undecided]:
         """Return the open conflicts, latest first, each with the newer and the older note, and the doubles."""
-        found = self._conflicts.open_conflicts[-limit if limit else 0 :]
+        latest = self._conflicts.open_conflicts[::-1]
+        found = [one for one in latest if one.why != DOUBLE][:limit]
+        found += [one for one in latest if one.why == DOUBLE]  # all, because a group is decided as a whole
         paths = {path for one in found for path in (one.older_path, one.newer_path)}
         known = {one.id: one for path in paths for one in self._conflicts.texts.at(path)}
         pairs = [
-            (one.why, (known[one.newer], known[one.older]))
-            for one in reversed(found)
-            if {one.older, one.newer} <= known.keys()
+            (one.why, (known[one.newer], known[one.older])) for one in found if {one.older, one.newer} <= known.keys()
         ]
         doubles = [(DOUBLE, notes) for notes in _groups([notes for why, notes in pairs if why == DOUBLE])]
         return [*(pair for pair in pairs if pair[0] != DOUBLE), *doubles]

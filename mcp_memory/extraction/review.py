@@ -88,8 +88,7 @@ class Review:
                 raise InvalidInput(f"unknown choice {choice[:40]!r}", hint="accept, replace, merge, drop or finish")
 
     async def waiting(self, limit: int | None = None) -> list[ReviewItem]:
-        """Return candidates by score, latest first, then notes stored without review, latest first; with a limit, only
-        the latest candidates."""
+        """Return candidates by score, latest first, then notes stored without review, latest first."""
         return await in_thread(self._waiting, limit, what="reading the inbox")
 
     async def _accept(self, target: str, request: ReviewRequest) -> NoteRecord:
@@ -144,7 +143,7 @@ class Review:
 
     def _waiting(self, limit: int | None) -> list[ReviewItem]:
         inbox = self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=limit or MAX_ITEMS)
-        logged = [] if limit else self._log.with_outcomes(STORED_UNREVIEWED)
+        logged = self._log.with_outcomes(STORED_UNREVIEWED)[-(limit or MAX_ITEMS) :]
         stored = [note for entry in logged for note in self._index.note_by_id(entry.id)]
         found = [item for note in inbox if (item := self._item(note, CANDIDATE))]
         active = [note for note in stored if note.state is NoteState.ACTIVE]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from mcp_memory.page.decisions import Decide, DecideMany, TakeBack
 from mcp_memory.page.view import Action
 
 ACTIONS: Mapping[str, Action] = {
@@ -11,12 +12,8 @@ ACTIONS: Mapping[str, Action] = {
     "restore": Action("restore", "It counts again.", undo="target"),
     "mute": Action("mute", "Agents no longer get it unasked.", fields=("target", "project"), undo="target"),
     "unmute": Action("mute", "Agents may get it unasked again.", fixed={"undo": True}, undo="target"),
-    "undo": Action("undo", "Undone.", fixed={"sure": True}),
-    "decide": Action(
-        "review",
-        "Decided.",
-        fields=("choice", "note", "text", "kind", "project", "etag"),
-        lists=("items",),
-        undo="undo",
-    ),
+    "undo": Action("undo", "Undone.", lists=("targets",), fixed={"sure": True}),
+    "decide": Decide("review", "Decided.", fields=("choice", "note", "text", "kind", "project", "etag")),
+    "decide-many": DecideMany("review", "Decided."),
+    "take-back": TakeBack("undo", "Undone."),
 }

@@ -16,11 +16,13 @@ from mcp_memory.core.serializers import Payload
 
 @dataclass(frozen=True)
 class Flash:
-    """What became of an action, shown once. `undo`: the change, run or note to pass to `undo`."""
+    """What became of an action, shown once. `undo`: the change, run or note, or several of them, to pass to the action
+    `undo_by`."""
 
     text: str
-    undo: str = ""
+    undo: str | Sequence[str] = ""
     is_error: bool = False
+    undo_by: str = "undo"
 
 
 @dataclass
@@ -68,7 +70,10 @@ class Action:
     async def answer(self, visit: Visit) -> Flash | Response:
         arguments: Payload = {name: value for name in self.fields if (value := visit.sent(name))}
         arguments |= {name: list(visit.form.get(name, ())) for name in self.lists}
-        answer = await visit.ask(self.operation, **arguments, **self.fixed)
+        return self.flash(await visit.ask(self.operation, **arguments, **self.fixed), visit)
+
+    def flash(self, answer: Payload, visit: Visit) -> Flash:
+        """Return what the operation's answer means."""
         steps = answer.get("steps", ())
         if left := [step["why"] for step in steps if step["why"]]:
             return Flash(f"Not undone: {'; '.join(left)}", is_error=True)

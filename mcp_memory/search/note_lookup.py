@@ -168,6 +168,8 @@ COMPARED = 8
 """The most passages that are compared by words, and by embedding."""
 QUOTED_TOKENS = 30
 """The most tokens of a note that a receipt quotes: a sentence."""
+MOST_BESIDE, LEAST_BESIDE = 3, 0.25
+"""The most notes that are shown beside a text, and the least share of its words that each has."""
 DEADLINE_S = 0.25
 """The seconds that an append waits for similar notes."""
 
@@ -232,6 +234,11 @@ class NearNotes:
         filters = Filters(states=states, project=project, now=self._clock())
         return await in_thread(self._nearest, text, filters, deadline_s=LOOK_S, what="looking for near notes")
 
+    async def beside(self, texts: Sequence[str]) -> list[list[Passage]]:
+        """Return for each text the active notes that share most words with it, nearest first. Raises IndexUnavailable,
+        DeadlineExceeded."""
+        return await in_thread(lambda: list(map(self._beside, texts)), deadline_s=LOOK_S, what="looking for near notes")
+
     async def _advise(self, look: Callable[[], list[T]]) -> list[T]:
         try:
             return await self._pool.run(look, deadline_s=DEADLINE_S, what="looking for similar notes")
@@ -250,6 +257,17 @@ class NearNotes:
             shares[chunk_id] = Comparison(NoteText(passage.chunk.text[:COMPARED_CHARS]), NoteText(text)).shared_words
         alike = sorted(found.keys(), key=lambda chunk_id: (-shares[chunk_id], found[chunk_id].note.path, chunk_id))
         return [found[chunk_id] for chunk_id in alike if shares[chunk_id] >= SIMILAR_WORDS]
+
+    def _beside(self, text: str) -> list[Passage]:
+        wanted = telling_words(text[:COMPARED_CHARS])
+        found = passages_near(self._index, terms(text[:COMPARED_CHARS]), COMPARED, Filters(now=self._clock()))
+        shares = {
+            passage.note.id: (coverage(wanted, telling_words(passage.chunk.text)), passage)
+            for passage in found.values()
+            if not passage.note.is_log
+        }
+        near = sorted(shares.values(), key=lambda one: one[0], reverse=True)
+        return [passage for share, passage in near if share >= LEAST_BESIDE][:MOST_BESIDE]
 
     def _nearest(self, text: str, filters: Filters) -> list[NearPassage]:
         cosines: dict[int, float] = {}

@@ -64,8 +64,9 @@ class Topic(NamedTuple):
     @property
     def _has_lost(self) -> bool:
         """Return whether a source of its page has been forgotten or moved."""
-        sources = self.page.meta.get("derived_from", ()) if self.page and not self.state.titled else ()
-        return not {child.id for child in self.children}.issuperset(sources)
+        made_of = self.page.meta.get("derived_from", ()) if self.page and not self.state.titled else ()
+        topics, notes = self.sources if made_of else ((), ())
+        return not {one.id for one in (*notes, *(topic.page for topic in topics)) if one}.issuperset(made_of)
 
     @property
     def notes(self) -> int:

@@ -57,7 +57,7 @@ def test_a_contradiction_is_decided_and_taken_back(morning: Browser):
     assert "Decided." in page.text
     assert "Keep newer" not in page.text
     assert call(morning.daemon, "history", target=new["id"])["chain"][-1]["id"] == old["id"]
-    page = morning.press(page.form("Undo", target=new["id"]))
+    page = morning.press(page.form("Undo", targets=new["id"]))
     assert "Undone." in page.text
     assert len(call(morning.daemon, "history", target=new["id"])["chain"]) == 1
 

@@ -17,8 +17,6 @@ _FURTHER = "[s]kip [?] help [q]uit"
 _EXPLAINED = """\
 s  skip: it waits for the next review
 q  quit: the rest waits"""
-ONE_SUBJECT, LEAST_COMMON = 0.4, 2
-"""The share of an item's words, and the fewest words, that another item about its subject has, too."""
 LEAST_NEAR = 0.25
 """The least share of a candidate's words that the note beside it has."""
 _WITH_OWN_ID = {"candidate", "stored", "proposal"}
@@ -50,22 +48,11 @@ def review_with_keys(cli: CommandContext, items: list[Item], wanted: Facts) -> N
 
 def by_subject(items: Sequence[Item]) -> list[Item]:
     """Put items about one subject behind the first of them."""
-    from mcp_memory.text.language.terms import containment, content_words
+    from mcp_memory.comparison import subject
 
-    texts = ([item["text"], *(note.get("text") or note["title"] for note in item["notes"])] for item in items)
-    words = [content_words(" ".join(some)) for some in texts]
-    left, ordered = list(range(len(items))), list[Item]()
-    while left:
-        first, *others = left
-        alike = [
-            other
-            for other in others
-            if len(words[first] & words[other]) >= LEAST_COMMON
-            and containment(words[first], words[other]) >= ONE_SUBJECT
-        ]
-        ordered += [items[number] for number in (first, *alike)]
-        left = [other for other in others if other not in alike]
-    return ordered
+    notes = ((note.get("text") or note["title"] for note in item["notes"]) for item in items)
+    texts = [" ".join([item["text"], *some]) for item, some in zip(items, notes, strict=True)]
+    return [items[number] for group in subject.by_subject(texts) for number in group]
 
 
 def item_lines(item: Facts, before: str = "") -> Iterator[str]:

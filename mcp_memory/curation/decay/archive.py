@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import ReviewRequest
@@ -77,6 +78,8 @@ class Archivist:
         self.vault = core.vault
         self.index = core.index
         self.config = core.config.section("decay", DecayConfig)
+        self._last_found: Sequence[tuple[NoteRecord, str]] | None = None
+        """What the last look at all notes found."""
 
     async def run(self, _: JobTurn) -> JobReport | None:
         """Move the outdated notes of the configured kinds, propose their lessons, and count the rest."""
@@ -91,9 +94,15 @@ class Archivist:
         return JobReport(about, moved, figures) if found else None
 
     async def waiting(self, limit: int | None = None) -> Sequence[ReviewItem]:
-        """Return the outdated notes."""
-        found = (await self._find())[:limit]
-        return await in_thread(lambda: [self._item(*one) for one in found], what="reading what is over")
+        """Return the outdated notes; with a limit, of those that the last look found."""
+        found = self._last_found if limit else None
+        found = await self._find() if found is None else found
+
+        def read() -> list[ReviewItem]:
+            now = ((one, why) for one, why in found if (seen := self.index.note(one.path)) and seen.etag == one.etag)
+            return [self._item(note, why) for note, why in islice(now, limit)]
+
+        return await in_thread(read, what="reading what is over")
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
         """Move outdated notes to `_archive/` as a single run, and propose their lessons. Notes that had to stay are
@@ -130,11 +139,11 @@ class Archivist:
             filters = Filters(states=frozenset({NoteState.ACTIVE, NoteState.ARCHIVED}))
             found, may_move = self.index.notes(filters, MOST_NOTES), self.vault.filing.may_move
             notes = [one for one in found if not one.always_load and may_move(one.path, one.id)]
-            return list(
-                find_over(notes, self._core.recall.uses.read(), self.config, self.vault.layout, self._core.clock())
-            )
+            uses, now = self._core.recall.uses.read(), self._core.clock()
+            return list(find_over(notes, uses, self.config, self.vault.layout, now))
 
-        return await in_thread(find, what="looking for what is over")
+        self._last_found = found = await in_thread(find, what="looking for what is over")
+        return found
 
     async def archive(self, notes: Collection[NoteRecord]) -> list[str]:
         """Move notes to `_archive/` and return their new paths. A note that has changed meanwhile, or whose new path is

@@ -10,7 +10,7 @@ from mcp_memory.curation.dreams.dreamer import PROPOSAL, PROPOSED, Dreamer
 from mcp_memory.errors import InvalidInput
 from mcp_memory.jobs.job import JobReport, JobTurn
 
-_TICKS = {"accept": "x", "drop": "-"}
+_TICKS = {"accept": "x", "drop": "-", "wait": " "}
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class DreamOperations:
         return JobReport(done.seen, changed, figures) if any(figures.values()) else None
 
     async def decide(self, request: ReviewRequest) -> Sequence[Payload]:
-        """Tick proposals for the next run. Raises InvalidInput, NotFound."""
+        """Tick proposals for the next run, or take their ticks back. Raises InvalidInput, NotFound."""
         if request.choice not in _TICKS:
-            raise InvalidInput(f"a dream's proposal can't be {request.choice[:40]!r}", hint="accept or drop")
+            raise InvalidInput(f"a dream's proposal can't be {request.choice[:40]!r}", hint="accept, drop or wait")
         for item in request.items:
             await self._dreamer.tick(item, _TICKS[request.choice], request.text)
         path = f"{self._dreamer.files.page}, for the next mcp-memory dream"

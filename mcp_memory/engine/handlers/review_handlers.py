@@ -5,9 +5,11 @@ from dataclasses import asdict, replace
 
 from mcp_memory.core.core import Core, Operation
 from mcp_memory.core.requests import ReviewRequest, WaitingRequest
-from mcp_memory.core.serializers import Payload, Reviewer, ReviewItem
+from mcp_memory.core.serializers import CANDIDATE, Payload, Reviewer, ReviewItem
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
+from mcp_memory.models import Passage
 from mcp_memory.search.filters import ANY_PROJECT
+from mcp_memory.text.escape_invisible import visible_in
 
 
 async def waiting(core: Core, request: WaitingRequest) -> Payload:
@@ -24,6 +26,8 @@ async def waiting(core: Core, request: WaitingRequest) -> Payload:
                 problems.append(f"{error.strerror}: {error.filename}")
     if request.only is not None:
         found = [item for item in found if item.what in request.only]
+    if request.near:
+        found = await _with_near(core, found)
     found = [_labelled(item, core.projects.label_named) for item in found]
     if request.project not in (None, ANY_PROJECT):
         found = [item for item in found if item.projects & {core.projects.label_named(request.project), None}]
@@ -40,6 +44,22 @@ async def review(core: Core, request: ReviewRequest) -> Payload:
     if any(one is not deciding[0] for one in deciding):
         raise InvalidInput("items of several kinds", hint="decide about each kind apart")
     return {"done": await deciding[0].decide(request)}
+
+
+async def _with_near(core: Core, items: Sequence[ReviewItem]) -> list[ReviewItem]:
+    """Return the items, each candidate with the notes near it."""
+    near = await core.search.near_notes.beside([item.text for item in items if item.what == CANDIDATE])
+    notes = iter(near)
+    return [
+        replace(item, near=[_near_payload(one) for one in next(notes)]) if item.what == CANDIDATE else item
+        for item in items
+    ]
+
+
+def _near_payload(passage: Passage) -> Payload:
+    note = passage.note
+    facts = {name: getattr(note, name) for name in ("id", "path", "title", "kind", "project", "source")}
+    return visible_in({**facts, "text": passage.chunk.text.strip(), "date": note.day, "private": note.is_private})
 
 
 def _labelled(item: ReviewItem, label_of: Callable[[str | None], str | None]) -> ReviewItem:

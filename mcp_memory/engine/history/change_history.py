@@ -122,15 +122,14 @@ class ChangeHistory:
     def to_undo(self, wanted: UndoRequest) -> list[NoteChange]:
         """Return the latest changes first, without changes that were undone and without their undoing. Raises as
         `find`."""
-        if (wanted.target is None) is not any((wanted.client, wanted.session, wanted.since)):
+        names = [*wanted.targets] if wanted.target is None else [wanted.target, *wanted.targets]
+        if bool(names) is any((wanted.client, wanted.session, wanted.since)):
             raise InvalidInput(
                 "name one change or note, or which by client, session or since", hint="mcp-memory changes"
             )
-        runs = self._core.runs.undoable({wanted.target or ""})
-        if runs:
-            found = [one for one in self.changes if one.run in runs]
-        else:
-            found = self.select(wanted) if wanted.target is None else self.find(wanted.target)
+        runs = self._core.runs.undoable(names)
+        found = [one for name in names if name not in runs for one in self.find(name)]
+        found += [one for one in self.changes if one.run in runs] if names else self.select(wanted)
         stored = {one.target for one in found if one.kind == "stored"}
         made, ids = self._made_of(stored), {one.id for one in found} | {one.run for one in found}
         by_us = [one for one in self.changes if one.kind == "stored" and one.client in {DREAM, "decay"}]
