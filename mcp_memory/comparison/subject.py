@@ -9,7 +9,7 @@ ONE_SUBJECT, LEAST_COMMON = 0.4, 2
 
 
 def by_subject(texts: Sequence[str]) -> list[list[int]]:
-    """Return the numbers of the texts, each with those of the later texts about its subject."""
+    """Return groups of texts about one subject, as their numbers, in the order of the first text of each group."""
     words = list(map(content_words, texts))
     left, groups = list(range(len(texts))), list[list[int]]()
     while left:

@@ -31,7 +31,7 @@ def _flash(text: str, items: Sequence[str], done: Sequence[Payload]) -> Flash:
 
 @dataclass(frozen=True)
 class Decide(Action):
-    """The same choice for each of the `items`."""
+    """Makes the same choice for each of the `items`."""
 
     async def answer(self, visit: Visit) -> Flash:
         items = list(visit.form.get("items", ()))
@@ -42,8 +42,8 @@ class Decide(Action):
 
 @dataclass(frozen=True)
 class DecideMany(Action):
-    """Several decisions, each as the choice, the item, and the note that the choice names. Those about items of one
-    kind that name no note are made together."""
+    """Makes several decisions, each given as the choice, the item, and the note that the choice names. Those about
+    items of one kind that name no note are made together."""
 
     async def answer(self, visit: Visit) -> Flash:
         together = defaultdict[tuple[str, ...], list[str]](list)

@@ -36,6 +36,27 @@ async def filed(engine: KeywordEngine, world: World) -> tuple[str, str]:
     return topic_of(world, "green-tea"), topic_of(world, "night-train")
 
 
+async def test_the_quick_tree_follows_each_change_and_lists_no_notes_if_not_asked(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        tea, _ = await filed(engine, toy_world)
+
+        async def same() -> list:
+            quick, whole = [await engine.perform("tree", {"quick": quick}) for quick in (True, False)]
+            assert quick == whole
+            return [topic["title"] for topic in quick["topics"]]
+
+        before = await same()
+        report = await edit(engine, "rename", tea, name="Hot drinks")
+        assert "Hot drinks" in await same()
+        await engine.perform("undo", {"target": report.run, "sure": True})
+        assert await same() == before
+        await engine.forget((await tree_of(engine))[0].leaves[0].id)
+        await same()
+        found = await engine.perform("tree", {"notes": False})
+        assert [(len(topic["leaves"]), topic["notes"]) for topic in found["topics"]] == [(0, 3), (0, 4)]
+        assert not found["fresh"]
+
+
 async def test_renamed_by_command_it_keeps_its_title_its_page_and_its_links(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         tea, _ = await filed(engine, toy_world)

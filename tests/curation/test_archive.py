@@ -32,6 +32,25 @@ async def stored(engine: KeywordEngine, text: str, **more: Any) -> str:
     return (await engine.append(text, **more)).path
 
 
+async def test_a_bounded_list_has_what_the_last_look_at_all_notes_found(world: World) -> None:
+    async with world.engine(decay=DECAY, jobs=JobsConfig(enabled=False)) as engine:
+        for number in range(3):
+            await stored(engine, f"Port {number} is free", kind="fact", expires="2026-11-30")
+        world.later(days=40)
+
+        async def first(limit: int) -> list[str]:
+            return [one["id"] for one in (await engine.perform("waiting", {"limit": limit}))["waiting"]]
+
+        one, other = await first(2)
+        assert len(await first(9)) == 3
+        await stored(engine, "Port 9 is free", kind="fact", expires="2026-11-30")
+        assert len(await first(9)) == 3 and len(await proposed(engine)) == 4
+        assert len(await first(9)) == 4
+        await engine.review("archive", one)
+        await engine.forget(other.removeprefix("archive-"))
+        assert {one, other}.isdisjoint(await first(9))
+
+
 async def test_what_is_over_is_proposed_and_only_configured_kinds_go_by_themselves(world: World) -> None:
     async with world.engine(decay=DECAY, jobs=JobsConfig(enabled=False)) as engine:
         task = await stored(engine, "Move the port to 5433", kind="task", expires="2026-11-30")

@@ -383,6 +383,18 @@ async def test_unknown_and_ambiguous_names_are_refused(world: World) -> None:
             await undo(engine)
 
 
+async def test_several_targets_are_undone_at_once(world: World) -> None:
+    async with world.engine() as engine:
+        kept, one, other = [await engine.append(f"Note {number}", kind="fact") for number in range(3)]
+        await engine.forget(other.id)
+        forgotten = (await changes(engine, target=other.id))[0]
+        steps = await undo(engine, targets=[one.id, forgotten["id"]])
+        assert sorted(kind for kind, _, _ in steps) == ["forgotten", "stored"]
+        assert sorted(note.id for note in records(engine) if note.state is NoteState.ACTIVE) == [kept.id, other.id]
+        with pytest.raises(InvalidInput, match="name one"):
+            await undo(engine, targets=[one.id], session="s")
+
+
 async def test_a_compaction_is_taken_back_by_its_own_undo(toy_world: World) -> None:
     at_once = TopicsConfig(leaf_cosine=0.2, by_subject=False, min_leaves=3)
     async with toy_world.engine(topics=at_once) as engine:

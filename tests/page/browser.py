@@ -17,11 +17,11 @@ from tests.daemon.wire import Answer
 
 @dataclass
 class Form:
-    """A form of a page. `label`: its button."""
+    """A form of a page, with nothing ticked. `label`: its button. A field that is there several times has a list."""
 
     action: str
     method: str = "get"
-    fields: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     label: str = ""
 
 
@@ -50,8 +50,12 @@ class Page(HTMLParser):
         self.sources += [known[name] for name in ("src", "href", "action") if name in known]
         if tag == "form":
             self.forms.append(Form(known.get("action", ""), known.get("method", "get")))
-        elif tag == "input" and self.forms and "name" in known:
-            self.forms[-1].fields[known["name"]] = known.get("value", "")
+        elif tag == "input" and self.forms and "name" in known and known.get("type") != "checkbox":
+            fields, value = self.forms[-1].fields, known.get("value", "")
+            before = fields.get(known["name"])
+            fields[known["name"]] = (
+                value if before is None else [*([before] if isinstance(before, str) else before), value]
+            )
         elif tag == "a":
             self.links.append(known.get("href", ""))
 
@@ -113,7 +117,7 @@ class Browser:
         own = {"Origin": f"http://{self.daemon.address.authority}", "Sec-Fetch-Site": "same-origin"}
         sent = {"Content-Type": "application/x-www-form-urlencoded", **own, **headers}
         known = {name.replace("-", "_"): value for name, value in sent.items() if value}
-        return self.send("POST", form.action, urlencode(form.fields), **known)
+        return self.send("POST", form.action, urlencode(form.fields, doseq=True), **known)
 
     def press(self, form: Form) -> Page:
         """Send a form, and see the page that it leads to."""

@@ -19,12 +19,11 @@ from tests.support.world import World
 @pytest.fixture
 def topics(place: Place, toy_plugin: None) -> Iterator[Browser]:
     """A memory with two topics, and with a folder of a person's own."""
-    own = place.vault / "topics" / "Garden" / "roses.md"
-    own.parent.mkdir(parents=True)
-    own.write_text("Roses need lime.\n")
-    place.state.root.mkdir(parents=True, exist_ok=True)
     now = datetime.now(UTC) - timedelta(days=40)
-    world = World(place.vault, place.state.root, place.models, "toy", now)
+    place.vault.mkdir()
+    place.state.root.mkdir(parents=True, exist_ok=True)
+    world = World(place.vault, place.state.root, place.models, "toy", now).with_home("")
+    world.write("topics/Garden/roses.md", "Roses need lime.\n")
 
     async def file() -> None:
         async with world.engine(topics=ALL_AT_ONCE) as engine:
@@ -79,9 +78,10 @@ def test_a_topic_shows_its_page_its_notes_and_what_the_page_leaves_out(topics: B
     head = file.read_text().partition("\n---\n")[0]
     file.write_text(f"{head}\n---\n\n# {title}\n\nTea.\n")
     call(topics.daemon, "reconcile")
-    page = open_topic(topics, title)
+    link = next(one for one in open_topic(topics, title).links if one.endswith("&left=1"))
+    page = topics.see(link)
     assert "What the page leaves out" in page.text
-    assert "water of 63 degrees" in page.text.partition("What the page leaves out")[2].partition("Its notes")[0]
+    assert "water of 63 degrees" in page.text.partition("and the page doesn't.")[2].partition("Its notes")[0]
 
 
 def test_a_topic_that_is_gone_is_an_error_in_words(topics: Browser):

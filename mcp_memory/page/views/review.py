@@ -1,4 +1,4 @@
-"""What waits for a decision, each item beside the notes that it is about, and the same decision for many at once."""
+"""Shows the items that wait for a decision beside the notes nearby, and decides about many at once."""
 
 import re
 from collections.abc import Mapping, Sequence

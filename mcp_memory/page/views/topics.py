@@ -41,8 +41,9 @@ async def _one(visit: Visit, wanted: str, today: date) -> Payload:
     text, dropped = "", list[Payload]()
     if topic["page"]:
         text = (await visit.ask("history", target=topic["page"]))["chain"][0]["text"] or ""
-        pages = (await visit.ask("tree", dropped=topic["path"], quick=True))["pages"]
-        dropped = [fact for page in pages for fact in page["dropped"]]
+        if visit.query("left"):  # it reads all notes of the topic
+            pages = (await visit.ask("tree", dropped=topic["path"], quick=True))["pages"]
+            dropped = [fact for page in pages for fact in page["dropped"]]
     for heading in LISTED_BELOW:
         text = text.partition(f"\n{heading}")[0]
     return {
@@ -50,6 +51,7 @@ async def _one(visit: Visit, wanted: str, today: date) -> Payload:
         "above": found["above"] and _described(found["above"], 0, today),
         "text": text.strip().removeprefix(f"# {topic['title']}"),
         "dropped": dropped,
+        "looked": bool(visit.query("left")),
     }
 
 
