@@ -394,6 +394,7 @@ class Hit:
     status: str = "active"  # or superseded, archived, expired, candidate
     superseded_by: NoteId | None = None  # the active note in its place
     outdated: str | None = None  # since when, and what a newer note says; nobody has decided
+    private: bool | None = None  # True: lists that nobody asked for must not show it
     explain: Mapping[str, Any] | None = None
 
 
@@ -407,6 +408,7 @@ class FilteredOut:
     end_line: int
     title: str
     filters: tuple[str, ...]  # the filters that its note doesn't pass, by their argument names
+    private: bool = False
 
 
 @dataclass(frozen=True)

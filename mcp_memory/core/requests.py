@@ -43,7 +43,7 @@ class RetiredNotes:
 @dataclass(frozen=True)
 class SearchRequest(RetiredNotes):
     """The best passages for a question. `is_prompt`: the query is a prompt that someone typed for an agent, and
-    `confidence` says whether it needs memory at all."""
+    `confidence` says whether it needs memory at all. `is_look`: a person looks around, which counts as no use."""
 
     query: Annotated[str, "A question or keywords."]
     _: KW_ONLY
@@ -58,6 +58,7 @@ class SearchRequest(RetiredNotes):
     mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
     explain: Annotated[bool, "Explain each hit, and list what filters excluded.", UNLISTED] = False
     is_prompt: bool = False
+    is_look: bool = False
     session: Session = None
 
 
@@ -203,11 +204,13 @@ class SelectedChanges:
 
 @dataclass(frozen=True)
 class ChangesRequest(SelectedChanges):
-    """The latest `limit` changes before `until`, in this project ('*' = all) or in none."""
+    """The latest `limit` changes before `until`, in this project ('*' = all) or in none. `diff`: each with the lines
+    that it changed, as far as both texts are kept."""
 
     project: str | None = None
     until: str | None = None
     limit: int = 50
+    diff: bool = False
 
 
 @dataclass(frozen=True)
@@ -241,10 +244,12 @@ class MuteRequest:
 
 @dataclass(frozen=True)
 class WhyRequest:
-    """The latest `limit` briefings of a `session`: its id, `last` or `all`."""
+    """The latest `limit` briefings of a `session`: its id, `last` or `all`. `target`: only those with this note or log
+    entry."""
 
     session: str = "last"
     limit: int = 50
+    target: str | None = None
 
 
 @dataclass(frozen=True)
@@ -315,6 +320,17 @@ class BriefRequest(TranscriptRequest):
     left_off: bool = False
     for_person: bool = False
     folder: str = ""
+
+
+@dataclass(frozen=True)
+class PreviewRequest:
+    """What a session that has seen nothing would get unasked with this prompt, after this `answer` of its agent, and
+    what not. Nothing is recorded."""
+
+    prompt: str
+    project: str | None = None
+    answer: str = ""
+    within_ms: int = BRIEF_MS
 
 
 @dataclass(frozen=True)

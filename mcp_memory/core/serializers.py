@@ -16,7 +16,7 @@ from mcp_memory.vault.shared.lost_entries import LostEntry
 
 Payload = dict[str, Any]
 
-_OPTIONAL = frozenset({"client", "explain", "superseded_by", "outdated"})
+_OPTIONAL = frozenset({"client", "explain", "superseded_by", "outdated", "private"})
 
 
 def lost_payload(lost: LostEntry) -> Payload:
@@ -76,6 +76,7 @@ def chain_payload(file: NoteFile, now: datetime) -> Payload:
         **{name: getattr(record, name) for name in ("id", "path", "title", "source", "session")},
         **{name: value.isoformat(timespec="seconds") if value else None for name, value in dates.items()},
         "status": f"{status} again" if record.has_returned else status,
+        "private": record.is_private,
         "text": None if record.state is NoteState.DELETED else file.body.strip(),
     }
 

@@ -74,7 +74,10 @@ class NoteGraph:
 
     def _facts(self, path: NotePath) -> Payload:
         note: NoteRecord | None = self.index.note(path)
-        return {"id": note.id, "path": path, "title": note.title, "state": note.state} if note else {"path": path}
+        if note is None:
+            return {"path": path}
+        facts = {name: getattr(note, name) for name in ("id", "title", "state")}
+        return {**facts, "path": path, "private": note.is_private}
 
 
 def _facts(one: ResolvedLink) -> Payload:

@@ -18,7 +18,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.page.actions import ACTIONS
 from mcp_memory.page.sign_in import COOKIE_S, ENTRY, ROOT, SignIn
 from mcp_memory.page.templates import Templates
-from mcp_memory.page.view import Action, Flash, View, Visit
+from mcp_memory.page.view import Action, Flash, Instead, View, Visit
 from mcp_memory.page.views import VIEWS
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.text.text_hash import text_hash
@@ -124,8 +124,9 @@ class Site:
             done = await self._actions[name].answer(visit)
         except McpMemoryError as error:
             done = Flash(_in_words(error), is_error=True)
-        if isinstance(done, Response):
-            return done
+        if isinstance(done, Instead):
+            values = {"view": self._views[done.view], "token": visit.sent("token"), "here": done.here, **done.values}
+            return self._page(done.view, request, 409, **values)
         self._flashes[cookie] = done
         return RedirectResponse(_local(visit.sent("next")), 303)
 

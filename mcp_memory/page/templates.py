@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from mcp_memory.page.markdown import render
 from mcp_memory.text.escape_invisible import visible
@@ -16,6 +16,11 @@ ID_CHARS = 6
 
 def _shown(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _exact(text: str) -> Markup:
+    """Return a text for a form's field, which has to come back unchanged: with the characters that can't be seen."""
+    return escape(text)
 
 
 def _clock(at: str) -> str:
@@ -46,7 +51,7 @@ class Templates:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        shown = {"clock": _clock, "day": _day, "short": _short, "markdown": render, "counted": counted}
+        shown = {"exact": _exact, "clock": _clock, "day": _day, "short": _short, "markdown": render, "counted": counted}
         self._environment.filters.update(shown)
         self._environment.globals.update(values)
 

@@ -56,6 +56,16 @@ class Visit:
 
 
 @dataclass(frozen=True)
+class Instead:
+    """What an action shows instead of the page that it was on, such as a conflict: the view of this name with these
+    values. `here`: the page that its forms lead back to."""
+
+    view: str
+    here: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Action:
     """What a form does: it passes `fields`, unless they are empty, and `fixed` arguments to an operation. A field in
     `lists` may be sent several times. `done`: what to say then. `undo`: the field with the note that `undo` takes."""
@@ -67,7 +77,7 @@ class Action:
     fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
     undo: str = ""
 
-    async def answer(self, visit: Visit) -> Flash | Response:
+    async def answer(self, visit: Visit) -> Flash | Instead:
         arguments: Payload = {name: value for name in self.fields if (value := visit.sent(name))}
         arguments |= {name: list(visit.form.get(name, ())) for name in self.lists}
         return self.flash(await visit.ask(self.operation, **arguments, **self.fixed), visit)
@@ -83,10 +93,12 @@ class Action:
 @dataclass(frozen=True)
 class View:
     """A page of its own at `/ui/NAME`, with the template `NAME.html`. `show` returns the template's values, or a
-    response. `purpose`: a sentence below the title. `actions`: name → what a form at `/ui/do/NAME` does."""
+    response. `purpose`: a sentence below the title. `actions`: name → what a form at `/ui/do/NAME` does.
+    `is_listed`: the navigation has it."""
 
     name: str
     title: str
     purpose: str
     show: Callable[[Visit], Awaitable[Mapping[str, Any] | Response]]
     actions: Mapping[str, Action] = field(default_factory=dict[str, Action])
+    is_listed: bool = True

@@ -198,7 +198,7 @@ class RecallAnswerer:
         ranked, told = await self._own_for_prompt(prompt, filters, most, bars)
         others = replace(filters, foreign=True)
         if await in_thread(self.index.count_chunks, others, deadline_s=LOOK_S, what="looking for imports"):
-            foreign = await self._rank_for_prompt(prompt, others, most)
+            foreign = await self.rank_for_prompt(prompt, others, most)
             ranked, told = with_foreign(prompt, bars, ranked, told, foreign)
         higher = PromptBars(replace(phase, least_relevance=LIKELY), filters.project)
         for whole in with_answer(prompt, answered, ranked.signs.wanting):
@@ -213,10 +213,10 @@ class RecallAnswerer:
         self, prompt: str, filters: Filters, most: int, bars: PromptBars
     ) -> tuple[RankedList, Sequence[RankedChunk]]:
         """Rank the person's own passages that answer a prompt."""
-        ranked = await self._rank_for_prompt(prompt, replace(filters, foreign=False), most)
+        ranked = await self.rank_for_prompt(prompt, replace(filters, foreign=False), most)
         return ranked, bars.fitting(bars.answering(ranked), prompt)
 
-    async def _rank_for_prompt(self, prompt: str, filters: Filters, most: int) -> RankedList:
+    async def rank_for_prompt(self, prompt: str, filters: Filters, most: int) -> RankedList:
         """Rank the passages for a prompt. Earlier showings of a note change its relevance."""
         ranked = await self.searcher.rank(prompt, filters=filters, limit=most, is_prompt=True)
         known = self.uses.outcomes(filters.project)

@@ -16,8 +16,9 @@ from mcp_memory.indexing.freshness import Freshness
 from mcp_memory.models import NO_PROJECT, Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.answer import RecallAnswerer, RecalledText
 from mcp_memory.recall.briefing_log import BriefingLog
-from mcp_memory.recall.config import RecallConfig
+from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import with_notice
+from mcp_memory.recall.cutoff import PromptBars
 from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.recall.moments.left_off import where_left_off
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
@@ -25,6 +26,7 @@ from mcp_memory.recall.moments.own_words import OwnWords
 from mcp_memory.recall.moments.shown_notes import ShownNotes
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.moments.workspace_files import files_loaded_by
+from mcp_memory.recall.prompt_preview import MOST_CONSIDERED, PromptPreview, unfiltered
 from mcp_memory.recall.remarks.announcements import Announcer, announcement
 from mcp_memory.recall.remarks.note_remarks import MOST_POINTERS, pointer_line, pointer_mark
 from mcp_memory.recall.reminders import (
@@ -48,6 +50,9 @@ from mcp_memory.vault.journals.change_journal import Caller, current_caller
 
 PROMPT, SUBAGENT = "prompt", "subagent"
 """The phases of `[recall.phases]` that a prompt and the task of a sub-agent use."""
+
+NOBODY = ""
+"""The session of a preview, of which nothing is recorded."""
 
 ANSWER_S = 0.15
 """The most time for a prompt's passages on a busy machine; any time beyond it is for loading the model."""
@@ -174,29 +179,14 @@ class Briefer:
                 phase = replace(phase, budget_tokens=phase.budget_tokens - count_tokens(ordered.text))
             await self.model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
             is_known = await _look("reading what was shown", self._known_to, session, prompt)
-            stale = self.freshness.describe_lag()
-            asked = None if subagent else question_about_due(prompt)
-            due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD, asked)
-            wanted = self.filters(kinds=[*phase.kinds], project=project, question=prompt)
-            wanted = replace(wanted, private=self.config.private_marks)
-            recalled = await self.answerer.question(
-                prompt,
-                replace(wanted, kinds_out=frozenset({COMMITMENT})) if asked else wanted,
-                phase.budget_tokens,
-                phase,
-                [stale] if stale else [],
+            wanted = self._wanted(prompt, project, phase)
+            recalled, of_due = await self._answer(
+                session, prompt, wanted, phase,
                 lambda passage: passage.note.path in ordered_paths or is_known(passage),
-                self.own_words.answer_of(session),
-                ask_below,
-            )
+                self.own_words.answer_of(session), subagent=subagent, ask_below=ask_below,
+            )  # fmt: skip
             if recalled.wanted and may_be_kept and not subagent:
                 self.log.uses.unanswered.add(may_be_kept, wanted.project)
-            recalled = await self._with_pointers(session, recalled, phase.budget_tokens, to_ask=ask_below > 0)
-            room = recalled.frame.room(phase.budget_tokens)
-            if self.config.topic_pages and not subagent and (page := await self.answerer.topic(prompt, wanted)):
-                line = page.call or f"Overview: {page.recall}"
-                recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room, leads=True))
-            recalled, of_due = await self._with_reminders(session, recalled, due, room)
             shown = (*recalled.passages, *recalled.unsure)
             notes = dict.fromkeys([*(passage.shown_id for passage in shown), *of_due])
             lasts, pointed = (recalled.passages, recalled.unsure) if lasting else ((), ())
@@ -208,6 +198,52 @@ class Briefer:
             gone = await _look("comparing what was told", self.withdrawals.describe, session)
             texts = self.off_record.tell_missing(session), gone, briefing.text
             return replace(briefing, text="\n".join(filter(None, texts)))
+
+    async def preview(self, prompt: str, project: str | None, answer: str, *, deadline_s: float) -> PromptPreview:
+        """Return what a session that has seen nothing would get with this prompt after this `answer` of its agent, and
+        what not. Records nothing. Raises DeadlineExceeded."""
+        phase = self.config.phases[PROMPT]
+        with _within(deadline_s):
+            await self.model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
+            contested = await _look("reading what is contested", self.answerer.current.conflicts.contested.remarks)
+            wanted = self._wanted(prompt, project, phase)
+            recalled, _ = await self._answer(
+                NOBODY, prompt, wanted, phase, lambda passage: passage.shown_id in contested, answer
+            )
+            ranked = await self.answerer.rank_for_prompt(prompt, replace(wanted, foreign=False), MOST_CONSIDERED)
+            wide = await self.answerer.rank_for_prompt(prompt, unfiltered(wanted), MOST_CONSIDERED)
+        return PromptPreview.of(recalled, PromptBars(phase, wanted.project), ranked, wide, wanted, contested)
+
+    def _wanted(self, prompt: str, project: str | None, phase: PhaseConfig) -> Filters:
+        """Return the filters of what a session may get with a prompt."""
+        wanted = self.filters(kinds=[*phase.kinds], project=project, question=prompt)
+        return replace(wanted, private=self.config.private_marks)
+
+    async def _answer(
+        self, session: str, prompt: str, wanted: Filters, phase: PhaseConfig, known: Callable[[Passage], bool],
+        answer: str, *, subagent: bool = False, ask_below: float = 0.0,
+    ) -> tuple[RecalledText, list[NoteId]]:  # fmt: skip
+        """Return the text for a prompt, and the notes in its lines about what is due."""
+        stale = self.freshness.describe_lag()
+        asked = None if subagent else question_about_due(prompt)
+        own = self.filters(project=wanted.project)
+        due = [] if subagent else await self._reminders(session, own, AHEAD, asked)
+        recalled = await self.answerer.question(
+            prompt,
+            replace(wanted, kinds_out=frozenset({COMMITMENT})) if asked else wanted,
+            phase.budget_tokens,
+            phase,
+            [stale] if stale else [],
+            known,
+            answer,
+            ask_below,
+        )
+        recalled = await self._with_pointers(session, recalled, phase.budget_tokens, to_ask=ask_below > 0)
+        room = recalled.frame.room(phase.budget_tokens)
+        if self.config.topic_pages and not subagent and (page := await self.answerer.topic(prompt, wanted)):
+            line = page.call or f"Overview: {page.recall}"
+            recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room, leads=True))
+        return await self._with_reminders(session, recalled, due, room)
 
     async def _hear(self, session: str, prompt: str) -> str:
         """Return what may be kept of a prompt, and drop what the prompt takes back. This has its own deadline: on a
@@ -276,7 +312,7 @@ class Briefer:
                 recalled = replace(recalled, assembly=longer)
                 heard.append(one)
         marks = [mark for one in heard for mark in one.marks if mark]
-        if marks:
+        if marks and session != NOBODY:
             await _look("noting what was shown", self.seen.add, session, marks)
         return recalled, [note for one in heard for note in one.notes]
 

@@ -54,12 +54,18 @@ class BriefingLog:
         when = {"at": format_when(at), "session": session, "project": project, "event": event}
         self.lines.try_append({**when, "confidence": sure, "passages": list(given.values())})
 
-    def given(self, session: str) -> list[dict[str, Any]]:
-        """Return the records of a session (`client/id` or `id`), of the `last` session, or of `all`, the latest first.
-        Raises StorageFailed."""
-        found = self.lines.read()[::-1]
-        wanted = found[0]["session"] if session == "last" and found else session
-        return [one for one in found if wanted in {"all", one["session"], str(one["session"]).partition("/")[2]}]
+    def given(self, session: str, limit: int, note: str | None = None) -> list[dict[str, Any]]:
+        """Return the latest `limit` records of a session (`client/id` or `id`), of the `last` session, or of `all`, if
+        named only those with this note or entry. Raises StorageFailed."""
+        found, wanted = list[dict[str, Any]](), session
+        for one in self.lines.read_back([note] if note else []):
+            wanted = one["session"] if wanted == "last" else wanted
+            is_named = note is None or any(passage["id"] == note for passage in one["passages"])
+            if is_named and wanted in {"all", one["session"], str(one["session"]).partition("/")[2]}:
+                found.append(one)
+                if len(found) == limit:
+                    break
+        return found
 
     def take_back(self, session: str, since: datetime) -> None:
         """Remove this session's prompts and passages since that time, and all unanswered questions. Raises

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mcp_memory.capture.transcript_store import SegmentOrigin
 from mcp_memory.errors import NotFound
@@ -28,6 +29,17 @@ ETAG_CHARS = 12
 """The characters of an etag that are enough to replace a text."""
 
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
+
+
+class TranscriptPlace(NamedTuple):
+    """A line of a captured session."""
+
+    session: str
+    path: NotePath
+    line: int
+
+    def __str__(self) -> str:
+        return f"Said in session {self.session}: {self.path}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -77,12 +89,12 @@ class NoteReader:
             if is_state(file.record.path, self.vault.layout):
                 etag = file.record.etag[:ETAG_CHARS]
                 replaced.append(f"To replace this text: memory_append path={file.record.path} etag={etag}")
-        said = [] if lines else [self._said_at(file) or SAID_IN_SESSIONS for file, _ in files if file.record.session]
-        replaced += dict.fromkeys(said)
+        said = [] if lines else [self.said_at(file) for file, _ in files if file.record.session]
+        replaced += dict.fromkeys(str(place) if place else SAID_IN_SESSIONS for place in said)
         return without_repeats(shown), links, replaced
 
-    def _said_at(self, file: NoteFile) -> str | None:
-        """Return the session and the line of its transcript that a note was extracted from, while that is kept."""
+    def said_at(self, file: NoteFile) -> TranscriptPlace | None:
+        """Return where a note was extracted from, while that is kept."""
         source = next(iter(sources_of(file.text)), "").rpartition("@")[0]
         origin = SegmentOrigin(file.record.source or "", source, file.record.session or "", None)
         pages = Filters(states=frozenset({NoteState.TRANSCRIPT}), path_prefix=f"@{TRANSCRIPTS}/{origin.folder}")
@@ -90,7 +102,7 @@ class NoteReader:
         for page in self.index.notes(pages):
             lines = enumerate(self.vault.read(page.path).text.splitlines(), 1)
             found += ((-len(words & content_words(line)), page.path, number) for number, line in lines)
-        return f"Said in session {origin.thread}: {min(found)[1]}:{min(found)[2]}" if found else None
+        return TranscriptPlace(origin.thread, *min(found)[1:]) if found else None
 
     def visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
         """Return a note that may be shown. Raises NotFound for a forgotten note, for a file that isn't a note (ignored,

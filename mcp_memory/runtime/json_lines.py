@@ -6,7 +6,7 @@ A line that a crash cut short is skipped when the file is read, and a line break
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
 from os import SEEK_END
 from pathlib import Path
@@ -56,15 +56,17 @@ class JsonLines:
         with self._lock, naming_the_cause(str(self.file)):
             return self._read()
 
-    def read_back(self) -> Iterator[Facts]:
-        """Yield the whole lines, the latest first, and read no more of the file than that takes. Raises
-        StorageFailed."""
+    def read_back(self, naming: Collection[str] = ()) -> Iterator[Facts]:
+        """Yield the whole lines, or only those with one of these words, the latest first, and read no more of the file
+        than that takes. Raises StorageFailed."""
         files = (self.file,) if self._most_bytes is None else (self.file, self._older)
+        words = [json.dumps(word)[1:-1].encode("ascii") for word in naming]
         with ExitStack() as closing, naming_the_cause(str(self.file)):
             with self._lock:  # a file that becomes the older one meanwhile isn't read twice
                 opened = [closing.enter_context(file.open("rb")) for file in files if file.exists()]
             for lines in opened:
-                yield from filter(None, map(_decoded, _lines_back(lines)))
+                named = (line for line in _lines_back(lines) if not words or any(word in line for word in words))
+                yield from filter(None, map(_decoded, named))
 
     def read_first(self) -> Facts | None:
         """Return the oldest whole line. Raises StorageFailed."""

@@ -237,7 +237,8 @@ def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[Fi
         if failed := failed_filters(note_of(passage), filters):
             note, chunk = passage.note, passage.chunk
             lines = (chunk.start_line, chunk.end_line)
-            left_out.append(FilteredOut(passage.shown_id, note.path, *lines, note.title, failed))
+            is_private = note_of(passage).is_private
+            left_out.append(FilteredOut(passage.shown_id, note.path, *lines, note.title, failed, is_private))
     return tuple(left_out)
 
 

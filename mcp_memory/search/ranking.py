@@ -231,6 +231,7 @@ def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
         is_whole=is_short and is_whole(chunk.text, chunk.headings, chunk.entry or note.content_hash),
         status=stated.status(now),
         outdated=f"ended {stated.expires_at.date()}" if stated.expires_at and stated.has_ended(now) else None,
+        private=stated.is_private or None,
         explain=ranked.explain,
     )
 

@@ -15,7 +15,7 @@ from mcp_memory.vault.withheld_pages import withheld_among
 SNIPPET_CHARS = 1600
 """The most characters of a topic's page among the hits."""
 
-_NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt", "session"})
+_NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt", "is_look", "session"})
 
 
 async def search(core: Core, request: SearchRequest) -> SearchResult:
@@ -50,7 +50,8 @@ async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
         result = replace(result, hits=tuple(hit for hit in result.hits if hit.path not in gone))
     result = await _with_marks(core, await _with_successors(core, result), filters)
     answerer = core.recall.answerer
-    _count(core, request, query, filters, result)
+    if not request.is_look:
+        _count(core, request, query, filters, result)
     may_show = answerer.config.topic_pages and not (request.is_prompt or filters.until or filters.states & RETIRED)
     if may_show and (page := await answerer.topic(query, filters)):
         result = _with_page(result, page, limit)

@@ -14,6 +14,7 @@ from mcp_memory.core.requests import (
     ForgetRequest,
     ForgottenRequest,
     ListRequest,
+    NoArguments,
     RecallRequest,
     RestoreAllRequest,
     RestoreRequest,
@@ -32,15 +33,15 @@ from mcp_memory.core.serializers import (
     search_payload,
     tombstone_payload,
 )
-from mcp_memory.core.verbs import forgetting, recalling, searching, storing
+from mcp_memory.core.verbs import forgetting, looking, recalling, searching, storing
 from mcp_memory.core.verbs.forgetting import holding_note, list_forgotten
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
 from mcp_memory.core.verbs.storing import why_behind
 from mcp_memory.core.verbs.vault_status import describe_vault, list_active
 from mcp_memory.engine.history.change_history import describe_use
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
-from mcp_memory.recall.note_list import RETIRED, count_notes, date_of, newest_notes
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, is_closed
+from mcp_memory.recall.note_list import RETIRED, client_of, count_notes, date_of, newest_notes
 from mcp_memory.recall.reminders import commitments
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_limit
@@ -52,6 +53,8 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.ownership import is_persons
 
 CHAIN_S = 60.0
+MOST_LATEST = 500
+"""The latest notes whose clients are listed."""
 
 
 async def update(core: Core, request: UpdateRequest) -> Payload:
@@ -192,6 +195,21 @@ async def history(core: Core, request: TargetRequest) -> Payload:
     return visible_in({"chain": [chain_payload(file, core.clock()) for file in chain]})
 
 
+async def names(core: Core, _: NoArguments) -> Payload:
+    """List what notes can be filtered by: kinds, projects, and the clients that wrote the latest notes."""
+
+    def read() -> Payload:
+        latest = core.index.notes(Filters(), MOST_LATEST)
+        projects = {core.projects.label_named(name) for name in core.index.projects() if not is_closed(name)}
+        return {
+            "kinds": [kind.name for kind in core.vault.kinds],
+            "projects": sorted(filter(None, projects)),
+            "clients": sorted({client_of(note) for note in latest}),
+        }
+
+    return visible_in(await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading names"))
+
+
 OPERATIONS: Mapping[str, Operation] = {
     "search": Operation(SearchRequest, searching.search, is_foreground=True, to_payload=search_payload),
     "recall": Operation(RecallRequest, recalling.recall, is_foreground=True, to_payload=recall_payload),
@@ -205,4 +223,6 @@ OPERATIONS: Mapping[str, Operation] = {
     "forgotten": Operation(ForgottenRequest, forgotten),
     "restore_all": Operation(RestoreAllRequest, restore_all),
     "history": Operation(TargetRequest, history),
+    "look": Operation(TargetRequest, looking.look, is_foreground=True),
+    "names": Operation(NoArguments, names),
 }

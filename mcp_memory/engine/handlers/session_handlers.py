@@ -13,6 +13,7 @@ from mcp_memory.core.requests import (
     CaptureRequest,
     MuteRequest,
     NoArguments,
+    PreviewRequest,
     TitlesRequest,
     TranscriptRequest,
     TranscriptsRequest,
@@ -24,6 +25,7 @@ from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.engine.handlers.review_handlers import waiting
 from mcp_memory.engine.history.change_history import find_titled
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.recall.briefing_log import matched_words
 from mcp_memory.recall.moments.left_off import last_sessions
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
@@ -32,6 +34,7 @@ from mcp_memory.search.thresholds import LIKELY
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.usage.note_use import with_odds
 from mcp_memory.vault.note_file import muted_projects
+from mcp_memory.vault.succession.entry_marks import note_of
 
 FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
 would miss: decisions and their reasons, the person's preferences and corrections, fixes that worked, facts with
@@ -72,6 +75,27 @@ async def brief(core: Core, request: BriefRequest) -> Payload:
         with move_on_after(COUNT_S):  # the start itself matters more
             items = (await waiting(core, WaitingRequest()))["open"]
     return {"text": briefing.text, "stored": briefing.stored, "waiting": items, **facts}
+
+
+async def preview(core: Core, request: PreviewRequest) -> Payload:
+    asked = checked_query(request.prompt), request.project, request.answer
+    found = await core.recall.briefer.preview(*asked, deadline_s=request.within_ms / 1000)
+    lists = {
+        name: [
+            {
+                "id": one.passage.shown_id, "path": one.passage.note.path, "line": one.passage.chunk.start_line,
+                "title": one.passage.note.title, "kind": one.passage.note.kind,
+                "project": note_of(one.passage).project, "private": note_of(one.passage).is_private,
+                "text": one.passage.chunk.text, "words": matched_words(request.prompt, one.passage.chunk.text),
+                "relevance": round(one.relevance, 3), "why": one.why,
+            }
+            for one in considered
+        ]
+        for name, considered in (("shown", found.shown), ("not_shown", found.not_shown))
+    }  # fmt: skip
+    return visible_in(
+        {**lists, **{name: getattr(found, name) for name in ("text", "tokens", "confidence", "degraded")}}
+    )
 
 
 async def left_off(core: Core, _: NoArguments) -> Payload:
@@ -161,8 +185,10 @@ async def mute(core: Core, request: MuteRequest) -> Payload:
 async def why(core: Core, request: WhyRequest) -> Payload:
     """List briefings, the latest first, each passage with its note's present title and path."""
 
+    target = await core.search.lookup.full_id(request.target) if request.target else None
+
     def read() -> list[Payload]:
-        found, titles = core.recall.log.given(request.session)[: request.limit], dict[NotePath, dict[str, str]]()
+        found, titles = core.recall.log.given(request.session, request.limit, target), dict[NotePath, dict[str, str]]()
         for passage, project in ((passage, one.get("project")) for one in found for passage in one["passages"]):
             note, title = find_titled(core, passage["id"], titles)
             passage |= {"path": note.path if note else passage["path"], "title": title}
@@ -176,6 +202,7 @@ async def why(core: Core, request: WhyRequest) -> Payload:
 
 OPERATIONS: Mapping[str, Operation] = {
     "brief": Operation(BriefRequest, brief, is_foreground=True),
+    "preview": Operation(PreviewRequest, preview, is_foreground=True),
     "advise": Operation(AdviseRequest, advise, is_foreground=True),
     "left_off": Operation(NoArguments, left_off),
     "flush": Operation(NoArguments, flush),

@@ -20,7 +20,9 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.storage.trash import find_thrown_away
+from mcp_memory.text.changed_lines import changed_lines
 from mcp_memory.text.dates import format_when, parse_argument
+from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.note_links import DERIVED_FROM
 from mcp_memory.usage.note_use import NoteUse, heat
@@ -182,6 +184,17 @@ class ChangeHistory:
             facts["is_kept"] = find_earlier(self._core, change) is not None
         return {"id": change.id, "target": change.target, **facts}
 
+    def difference(self, change: NoteChange) -> list[str] | None:
+        """Return the lines that a change took out (`-`), added (`+`) and left around them (` `); None if one of the
+        two texts isn't kept."""
+        vault, note, texts = self._core.vault, self.note(change), list[str]()
+        for etag in filter(None, (change.before, change.after)):
+            if data := vault.changes.find(change.note, etag):
+                texts.append(data.decode("utf-8", "replace"))
+            elif note and (file := vault.find(note.path)) and file.record.etag == etag:
+                texts.append(file.text)
+        return changed_lines(*texts) if len(texts) == 2 else None
+
 
 def find_earlier(core: Core, change: NoteChange) -> bytes | None:
     """Return the bytes from before an edit, or of a file that was removed, as kept or else from the trash or git. None
@@ -215,7 +228,7 @@ async def list_changes(core: Core, wanted: ChangesRequest) -> Payload:
         is_selected, since = _selector(wanted, zone), parse_argument("since", wanted.since, zone)
         names = _names_of(core, target) if target else ()
         changes, found = list[NoteChange](), list[NoteChange]()
-        for change in core.vault.changes.read_back():
+        for change in core.vault.changes.read_back([name.rpartition("#")[2] for name in names]):
             if len(found) > wanted.limit or (since and change.at < since.timestamp()):
                 break
             changes.append(change)
@@ -223,8 +236,12 @@ async def list_changes(core: Core, wanted: ChangesRequest) -> Payload:
                 found.append(change)
         history, first = ChangeHistory(core, changes), core.vault.changes.first()
         known_since = first.at if first else core.clock().timestamp()
+        listed = list(map(history.describe, found[: wanted.limit]))
+        if wanted.diff:
+            for facts, change in zip(listed, found, strict=False):
+                facts["diff"] = visible_in(history.difference(change))
         return {
-            "changes": list(map(history.describe, found[: wanted.limit])),
+            "changes": listed,
             "further": len(found) > wanted.limit,
             "since": format_when(datetime.fromtimestamp(known_since, zone)),
         }

@@ -184,9 +184,10 @@ class ChangeJournal:
         """Return all known changes, the latest first. Raises StorageFailed."""
         return list(self.read_back())
 
-    def read_back(self) -> Iterator[NoteChange]:
-        """Yield the known changes, the latest first, reading no more than that takes. Raises StorageFailed."""
-        return filter(None, map(_change, self._lines.read_back()))
+    def read_back(self, naming: Collection[str] = ()) -> Iterator[NoteChange]:
+        """Yield the known changes, or only those with one of these names, the latest first, reading no more than that
+        takes. Raises StorageFailed."""
+        return filter(None, map(_change, self._lines.read_back(naming)))
 
     def first(self) -> NoteChange | None:
         """Return the earliest known change. Raises StorageFailed."""
