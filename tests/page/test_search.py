@@ -22,7 +22,9 @@ def ask(browser: Browser, **fields: str | int) -> Page:
 
 
 def test_a_hit_says_why_it_is_there(search: Browser):
-    call(search.daemon, "append", "codex", content="The staging proxy listens on port 8087.", kind="fact", project="shop")
+    call(
+        search.daemon, "append", "codex", content="The staging proxy listens on port 8087.", kind="fact", project="shop"
+    )
     page = ask(search, q="staging port")
     assert "fact The staging proxy listens on port 8087." in page.text
     assert "has staging port" in page.text
@@ -116,11 +118,15 @@ def test_a_filter_that_cannot_be_read_is_said_in_words(search: Browser):
 
 
 def test_a_prompt_shows_what_an_agent_would_get(search: Browser):
-    call(search.daemon, "append", content="We deploy the harbor service with make ship.", kind="workflow", project="shop")
+    call(
+        search.daemon, "append", content="We deploy the harbor service with make ship.", kind="workflow", project="shop"
+    )
     secret = "The harbor service has the alarm code 4417."
     call(search.daemon, "append", content=secret, kind="fact", project="shop", tags=["private"])
     call(search.daemon, "append", content="The kiln service deploys by hand.", kind="fact", project="kiln")
-    muted = call(search.daemon, "append", content="Never deploy the harbor service at night.", kind="fact", project="shop")
+    muted = call(
+        search.daemon, "append", content="Never deploy the harbor service at night.", kind="fact", project="shop"
+    )
     call(search.daemon, "mute", target=muted["id"])
     prompt = "How do we deploy the harbor service?"
     page = eventually(lambda: (page := ask(search, mode="prompt", q=prompt, project="shop")) and page)

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from starlette.responses import RedirectResponse, Response
+
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import McpMemoryError, PreconditionFailed
 from mcp_memory.page.markdown import MOST_CHARS
+from mcp_memory.page.sign_in import ROOT
 from mcp_memory.page.view import Action, Flash, Instead, View, Visit
 from mcp_memory.text.changed_lines import changed_lines
 from mcp_memory.text.markdown import frontmatter
@@ -18,8 +21,10 @@ MOST_DIFF_CHARS = 20_000
 """The most characters of a difference that is shown unasked."""
 
 
-async def show(visit: Visit) -> Mapping[str, Any]:
+async def show(visit: Visit) -> Mapping[str, Any] | Response:
     target = visit.query("id")
+    if not target:
+        return RedirectResponse(f"{ROOT}/search", 303)
     note = await visit.ask("look", target=target)
     parts = parts_of(note["text"], 0 if visit.query("edit") == "source" else note["body_start"])
     part = visit.number("part", 1, len(parts))
@@ -31,7 +36,7 @@ async def show(visit: Visit) -> Mapping[str, Any]:
         "is_merging": False,
         "note": note,
         "heading": note["title"] or first_line(note["text"]),
-        "link": f"/ui/note?id={quote(note['id'])}",
+        "link": f"{ROOT}/note?id={quote(note['id'])}",
         "text": note["text"][start:end], "start": start, "end": end, "part": part, "parts_count": len(parts),
         "mode": visit.query("edit") or ("source" if visit.query("source") else ""),
         "locked": note["locked"] or unfit(note["text"][start:end]),
@@ -68,7 +73,7 @@ def parts_of(text: str, start: int) -> Sequence[tuple[int, int]]:
     parts = list[tuple[int, int]]()
     while len(text) - start > MOST_CHARS:
         end = text.rfind("\n", start, start + MOST_CHARS) + 1
-        end = end if end > start else start + MOST_CHARS
+        end = end if end - start > MOST_CHARS // 2 else start + MOST_CHARS
         parts.append((start, end))
         start = end
     return [*parts, (start, len(text))]
@@ -114,7 +119,7 @@ async def _not_saved(visit: Visit, target: str, mine: str, error: Exception) -> 
     start = min(int(sent), len(note["text"])) if sent.isdigit() else 0
     start = note["body_start"] if start and start <= note["body_start"] else start
     start, end = parts_of(note["text"], start)[0]
-    theirs, link = note["text"][start:end], f"/ui/note?id={quote(target)}"
+    theirs, link = note["text"][start:end], f"{ROOT}/note?id={quote(target)}"
     values = {
         "note": note, "is_merging": True, "theirs": theirs, "mine": mine, "start": start, "end": end, "link": link,
         "heading": note["title"] or first_line(mine), "diff": changed_lines(theirs, mine),
