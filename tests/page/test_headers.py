@@ -7,7 +7,7 @@ import pytest
 from mcp_memory.page.views import VIEWS
 from tests.page.browser import Browser, call
 
-PAGES = ["/ui", "/ui?day=2026-01-01", "/ui/nothing", *(f"/ui/{view.name}" for view in VIEWS)]
+PAGES = ["/ui", "/ui?day=2026-01-01", "/ui/nothing", *(f"/ui/{view.name}" for view in VIEWS if view.is_listed)]
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/ui/static/page.js", "/ui/static/page.css", "/ui/enter?key=x"])
