@@ -1,6 +1,7 @@
 """Answers browsers: checks who asks, finds the view or action, and adds the headers that each answer has."""
 
 import logging
+import os
 from collections.abc import AsyncGenerator, Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,6 +17,8 @@ from mcp_memory import __version__
 from mcp_memory.core.core import Core, Perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.page.actions import ACTIONS
+from mcp_memory.page.link_file import LinkFiles
+from mcp_memory.page.peer import user_at
 from mcp_memory.page.sign_in import COOKIE_S, ENTRY, ROOT, SignIn
 from mcp_memory.page.templates import Templates
 from mcp_memory.page.view import Action, Flash, Instead, View, Visit
@@ -46,8 +49,8 @@ log = logging.getLogger(__name__)
 class Site:
     """The ASGI app at and below `ROOT`."""
 
-    def __init__(self, core: Core, perform: Perform, sign_in: SignIn) -> None:
-        self._core, self._perform, self._sign_in = core, perform, sign_in
+    def __init__(self, core: Core, perform: Perform, sign_in: SignIn, link_files: LinkFiles) -> None:
+        self._core, self._perform, self._sign_in, self._link_files = core, perform, sign_in, link_files
         files = [file for file in Path(__file__).with_name("static").iterdir() if file.suffix in KINDS]
         self._files = {file.name: file.read_bytes() for file in files}
         self._views: Mapping[str, View] = {view.name: view for view in VIEWS}
@@ -78,7 +81,7 @@ class Site:
             kind = KINDS[Path(rest).suffix]
             return Response(self._files[rest], media_type=kind, headers={"Cache-Control": "max-age=31536000"})
         if request.url.path == ENTRY and request.method == "GET":
-            return self._enter(request)
+            return await in_thread(self._enter, request, deadline_s=LOOK_DEADLINE_S, what="signing in")
         cookie = self._cookie(request)
         if cookie is None:
             text = "To open this page, type: mcp-memory open"
@@ -134,10 +137,11 @@ class Site:
         """Turn a link's key into a cookie. The page leads on by itself, since a browser sends a strict cookie only from
         a page of ours."""
         key = request.query_params.get("key", "")
-        cookie = self._sign_in.redeem(key) if _is_loopback(request) else None
+        cookie = self._sign_in.redeem(key) if _is_own(request) else None
         if cookie is None:
             text = "A link works once, on this machine, for two minutes. For another one, type: mcp-memory open"
             return self._page("message", request, 403, heading="This link no longer works", text=text)
+        self._link_files.remove(request.url.query)
         response = self._page("enter", request, 200)
         self._set_cookie(response, _cookie_name(request), cookie)
         return response
@@ -186,8 +190,12 @@ def _cookie_name(request: Request) -> str:
     return f"mcp_memory_{request.url.port}"
 
 
-def _is_loopback(request: Request) -> bool:
-    return request.client is not None and ip_address(request.client.host).is_loopback
+def _is_own(request: Request) -> bool:
+    """Return whether the request comes from this machine and, as far as can be known, from a program of our user."""
+    client = request.client
+    if client is None or not ip_address(client.host).is_loopback:
+        return False
+    return user_at(client.port, request.scope["server"][1]) in {None, os.geteuid()}
 
 
 def _local(path: str) -> str:

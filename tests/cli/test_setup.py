@@ -152,6 +152,7 @@ def test_a_home_without_clients_and_one_that_is_read_only(place: Place):
     assert (ran.code, "no client was found: install one" in ran.err, "--yes" in ran.err) == (5, True, False), ran
     ran = place.run("setup", "--yes").ok()
     assert "Try it: tell an agent something to remember" in ran.out
+    assert ran.out.rstrip().splitlines()[-1].startswith("See your memory in a browser: mcp-memory open")
     assert "None was found. Install one and run this again" in ran.out
     place.run("stop").ok()
     with unmounted_at_last(place.home):

@@ -50,11 +50,12 @@ def test_start_twice_status_and_stop_twice(place: Place):
 
 def test_a_new_vault_says_what_it_is(place: Place):
     said = place.run("start").ok().out
-    address, holds, no_model, following = said.splitlines()
+    address, holds, no_model, following, page = said.splitlines()
     assert address == f"started: {Address.read(place.state.daemon).url}"
     assert holds == f"{place.vault} holds no note yet"
     assert no_model.startswith("without a model, so it finds words only (unavailable: ")
     assert following == f"next, connect your agents: mcp-memory setup --vault {place.vault}"
+    assert page == f"to see your memory in a browser: mcp-memory open --vault {place.vault}"
     said = place.run("install", "generic").ok().out
     assert "claude mcp add-json" in said
     assert "[mcp_servers.memory-vault]" in said

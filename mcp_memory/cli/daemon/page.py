@@ -1,5 +1,8 @@
 """The command that opens the page in a browser."""
 
+import webbrowser
+from pathlib import Path
+
 import click
 
 from mcp_memory.cli.command_context import CommandContext, command_options, flag
@@ -23,7 +26,10 @@ def open_(cli: CommandContext, only_print: bool) -> None:
     if connection.address.uds:
         hint = "remove daemon.uds from the configuration, then: mcp-memory restart"
         raise Refused("a browser can't reach a Unix socket", hint=hint)
-    url = f"http://{connection.address.authority}{connection.call('page_link', {})['path']}"
-    is_opened = not (only_print or cli.as_json) and click.launch(url) == 0
-    lines = ["opened in your browser"] if is_opened else [url]
+    server = f"http://{connection.address.authority}"
+    opens = not (only_print or cli.as_json)
+    link = connection.call("page_link", {"server": server if opens else ""})
+    url = server + link["path"]
+    is_opened = opens and webbrowser.open(Path(link["file"]).as_uri())
+    lines = ["opened in your browser; if it shows nothing: mcp-memory open --print"] if is_opened else [url]
     cli.show({"url": url, "opened": is_opened}, lines)

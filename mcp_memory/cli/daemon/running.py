@@ -162,7 +162,7 @@ def _facts(address: Address, status: Facts) -> Facts:
 
 
 def _summarize(settings: Settings, address: Address, status: Facts, *, started: bool) -> Iterator[str]:
-    """Yield three lines when all is well: the address, the content of the vault, the next step."""
+    """Yield four lines when all is well: the address, the content of the vault, the next step, the page."""
     from mcp_memory.cli.clients.installing import connected_clients
 
     yield f"{'started' if started else 'already running'}: {address.place}"
@@ -176,6 +176,8 @@ def _summarize(settings: Settings, address: Address, status: Facts, *, started: 
         yield f"connected: {', '.join(clients)}; to see more: {typed_command(settings, 'status')}"
     else:
         yield f"next, connect your agents: {typed_command(settings, 'setup')}"
+    if not address.uds:
+        yield f"to see your memory in a browser: {typed_command(settings, 'open')}"
 
 
 def _describe(address: Address, status: Facts) -> Iterator[str]:

@@ -216,3 +216,4 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
     dialogue.say(f"Settings go into {file}: mcp-memory config default explains each", indent=0)
     dialogue.say("To disconnect a client: mcp-memory uninstall CLIENT", indent=0)
     dialogue.say("Try it: tell an agent something to remember, and ask another one for it.", indent=0)
+    dialogue.say(f"See your memory in a browser: {typed_command(settings, 'open')}", indent=0)
