@@ -10,7 +10,7 @@ from mcp_memory.compaction.auto_compactor import TOPICS_JOB, AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.page_writer import audit
-from mcp_memory.compaction.planner_view import PlannerView
+from mcp_memory.compaction.planner_view import LatestTree
 from mcp_memory.compaction.share.folder import SharedCopies, shared_folders
 from mcp_memory.compaction.share.share_bundle import build_bundle
 from mcp_memory.compaction.topic_edits import CompactRequest, EditTopicRequest, GrantsRequest, TreeRequest
@@ -163,25 +163,6 @@ def build(core: Core) -> Feature:
         findings=topics.grants.findings,
         copies=SharedCopies(shared_folders(core.config.state)),
     )
-
-
-class LatestTree:
-    """Keeps the tree as it was when a note last changed, because to read 10,000 notes takes a third of a second."""
-
-    def __init__(self, view: PlannerView) -> None:
-        self._view = view
-        self._changes = 0
-        self._known: tuple[int, tuple[list[Topic], list[NoteRecord]]] | None = None
-
-    def hear(self, _: Sequence[NotePath]) -> None:
-        self._changes += 1
-
-    def read(self) -> tuple[list[Topic], list[NoteRecord]]:
-        """Return the tree and the fresh notes, as `PlannerView.read_tree` does. Reads the index."""
-        changes = self._changes
-        if self._known is None or self._known[0] != changes:
-            self._known = changes, self._view.read_tree()
-        return self._known[1]
 
 
 @dataclass(frozen=True)

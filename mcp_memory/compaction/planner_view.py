@@ -160,6 +160,25 @@ class PlannerView:
         return self._index.mean_vectors([note.path for note in notes]) if notes else np.zeros((0, 1), dtype=np.float32)
 
 
+class LatestTree:
+    """Keeps the tree as it was when a note last changed, because to read 10,000 notes takes a third of a second."""
+
+    def __init__(self, view: PlannerView) -> None:
+        self._view = view
+        self._changes = 0
+        self._known: tuple[int, tuple[list[Topic], list[NoteRecord]]] | None = None
+
+    def hear(self, _: Sequence[NotePath]) -> None:
+        self._changes += 1
+
+    def read(self) -> tuple[list[Topic], list[NoteRecord]]:
+        """Return the tree and the fresh notes, as `PlannerView.read_tree` does. Reads the index."""
+        changes = self._changes
+        if self._known is None or self._known[0] != changes:
+            self._known = changes, self._view.read_tree()
+        return self._known[1]
+
+
 def _words(text: str, project: str) -> frozenset[str]:
     """Return the words of a title or text, without values, its project's name and the function words of its
     language."""
