@@ -8,12 +8,13 @@ from statistics import median
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.serializers import Payload
-from mcp_memory.hooks import hook_log
-from mcp_memory.hooks.hook_report import Line
+from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.runtime.paths import HOOKS_LOG
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 
 MOST_WEEKS = 26
+MOST_BYTES = 1_000_000
+"""As the hooks write it: a full file becomes the older one of two."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,16 @@ async def activity(core: Core, request: ActivityRequest) -> Payload:
     weeks = min(max(1, request.weeks), MOST_WEEKS)
 
     def read() -> list[Week]:
-        return add_up(hook_log.read_lines(str(core.config.state / HOOKS_LOG)), today, weeks)
+        log = JsonLines(core.config.state / HOOKS_LOG, most_bytes=MOST_BYTES)
+        return add_up(log.read(), today, weeks)
 
     found = await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading the log of the hooks")
     return {"weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in found]}
 
 
-def add_up(lines: Iterable[Line], today: date, weeks: int) -> list[Week]:
+def add_up(lines: Iterable[Facts], today: date, weeks: int) -> list[Week]:
     """Return the last `weeks`, the one of `today` last."""
-    by_monday = defaultdict[str, list[Line]](list)
+    by_monday = defaultdict[str, list[Facts]](list)
     for line in lines:
         by_monday[_monday(date.fromisoformat(str(line["at"])[:10])).isoformat()].append(line)
     this = _monday(today)
@@ -62,7 +64,7 @@ def _monday(day: date) -> date:
     return day - timedelta(days=day.weekday())
 
 
-def _week(monday: date, lines: Sequence[Line]) -> Week:
+def _week(monday: date, lines: Sequence[Facts]) -> Week:
     answered = [line for line in lines if line.get("outcome") != "failed"]
     prompts = [line for line in answered if line.get("event") == "prompt"]
     tokens = [float(line["tokens"]) for line in prompts if line.get("outcome") == "given"]

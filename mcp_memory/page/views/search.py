@@ -48,7 +48,7 @@ async def _found(visit: Visit, asked: Mapping[str, str], page: int) -> Payload:
         found = [one for one in found if all(word in one["title"].lower() for word in words)]
         answer: Payload = {"hits": [{**one, "date": one["at"], "status": "forgotten"} for one in found]}
     elif asked["q"].strip():
-        retired = {"include_archived": state == "archived", "include_inbox": state == "inbox"}
+        retired = {f"include_{state}": True} if state in {"archived", "inbox"} else {}
         answer = await visit.ask(
             "search", query=asked["q"], limit=end + 1, agent=client, explain=True, is_look=True, **retired, **chosen
         )
