@@ -93,6 +93,7 @@ async def _serve(
     from mcp_memory.daemon.connections import ConnectionLimits, connections_that_fit
     from mcp_memory.daemon.engine_client import engine_config
     from mcp_memory.daemon.runtime_files import RuntimeFiles
+    from mcp_memory.daemon.settings_operation import settings_operation
     from mcp_memory.engine.engine import open_engine
     from mcp_memory.runtime.threads import in_thread
     from mcp_memory.server.app import asgi_app, build_server, preload
@@ -144,6 +145,7 @@ async def _serve(
     credentials = Credentials(settings.state.tokens, remembers=True)
     credentials.remember()  # a daemon that can't read tokens couldn't answer anyone
     async with open_engine(engine_config(settings), progress=on_progress) as engine:
+        engine.offer({"settings": settings_operation(settings)})
         calls = CallLog()
         mcp = build_server(
             engine,

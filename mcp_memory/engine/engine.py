@@ -87,6 +87,10 @@ class Engine:
         """Operation → request."""
         return {name: one.request for name, one in self._operations.items()}
 
+    def offer(self, operations: Mapping[str, Operation]) -> None:
+        """Answer further operations, which the process around the engine adds."""
+        self._operations |= operations
+
     async def perform(
         self, operation: str, arguments: Mapping[str, Any], caller: Caller = _AT_THE_COMMAND_LINE
     ) -> Payload:

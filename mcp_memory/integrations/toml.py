@@ -18,6 +18,8 @@ Table = dict[str, Any]
 """A TOML table as plain values."""
 _HEADER = re.compile(r"[ \t]*\[(\[?)([^\n]*?)\]\1?[ \t]*(?:#[^\n]*)?\r?\n?")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_VALUE = r"""(?:"(?:\\[^\n]|[^"\\\n])*"|'[^'\n]*'|[^\n"'#])*?"""
+"""A value on one line: a `#` in its strings begins no comment."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -43,7 +45,7 @@ def set_table(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
         for key, value in table.items():
             if found.get(key) != value:
                 new = _with_key(new, path, key, value, is_new=key not in found)
-    added = ", ".join(_line(key, value) for key, value in table.items())
+    added = ", ".join(line_of(key, value) for key, value in table.items())
     is_new = found is None  # otherwise the name would appear twice
     by_hand = f"{_dotted(path[-1:])} = {{ {added} }}" if is_new else added
     where = ".".join(path[:-1] if is_new else path) or "the file"
@@ -82,22 +84,22 @@ def _table(tree: Table, path: Sequence[str], default: Any = None) -> Any:
 
 def _appended(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
     newline = _newline(text)
-    lines = [f"[{_dotted(path)}]", *(_line(key, value) for key, value in table.items())]
+    lines = [f"[{_dotted(path)}]", *(line_of(key, value) for key, value in table.items())]
     before = newline if text.strip("\ufeff") else ""  # exactly the text that `_without` removes again
     return text + before + newline.join(lines) + newline
 
 
-def _with_key(text: str, path: Sequence[str], key: str, value: str | int, *, is_new: bool) -> str:
+def _with_key(text: str, path: Sequence[str], key: str, value: Any, *, is_new: bool) -> str:
     spans = _spans(text, path)
     if not spans:
         return text  # written in another form, so `_checked` refuses
     start, end = spans[0]
     body = text[start:end]
-    line = re.compile(rf"^([ \t]*){re.escape(key)}[ \t]*=[^\n]*?(\r?\n|\Z)", re.MULTILINE)
+    line = re.compile(rf"^([ \t]*){re.escape(key)}[ \t]*={_VALUE}([ \t]*(?:#[^\n]*?)?(?:\r?\n|\Z))", re.MULTILINE)
     if is_new:
         head = text.find("\n", start) + 1 or len(text)
-        return text[:head] + _line(key, value) + _newline(text) + text[head:]
-    return text[:start] + line.sub(lambda m: f"{m[1]}{_line(key, value)}{m[2]}", body, count=1) + text[end:]
+        return text[:head] + line_of(key, value) + _newline(text) + text[head:]
+    return text[:start] + line.sub(lambda m: f"{m[1]}{line_of(key, value)}{m[2]}", body, count=1) + text[end:]
 
 
 def _spans(text: str, path: Sequence[str]) -> list[tuple[int, int]]:
@@ -161,7 +163,7 @@ def _dotted(path: Sequence[str]) -> str:
     return ".".join(key if _BARE.fullmatch(key) else json.dumps(key) for key in path)
 
 
-def _line(key: str, value: str | int) -> str:
+def line_of(key: str, value: Any) -> str:
     """Return a line of TOML. Its basic strings have JSON's escapes, and one character more must be escaped."""
     escaped = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return f"{key} = {escaped}"

@@ -1,6 +1,15 @@
 """The views of the page, in the order of its navigation; the first one is at the page's root."""
 
 from mcp_memory.page.view import View
-from mcp_memory.page.views import health, morning, note, review, search, topics
+from mcp_memory.page.views import health, morning, note, projects, review, search, settings, topics
 
-VIEWS: tuple[View, ...] = (morning.VIEW, search.VIEW, review.VIEW, topics.VIEW, note.VIEW, health.VIEW)
+VIEWS: tuple[View, ...] = (
+    morning.VIEW,
+    search.VIEW,
+    review.VIEW,
+    topics.VIEW,
+    note.VIEW,
+    health.VIEW,
+    projects.VIEW,
+    settings.VIEW,
+)

@@ -1,0 +1,39 @@
+"""Shows the settings that a person may want to change, where each has its value, and the line that changes it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_memory.page.view import Action, View, Visit
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Shown to agents": ("hooks.enabled", "hooks.off", "hooks.ask_below", "recall.private", "recall.apart"),
+    "Sessions": ("capture.enabled", "capture.keep_days"),
+    "Read in each client's folder": tuple(
+        f"capture.folders.{client}" for client in ("claude-code", "codex", "openclaw", "gemini")
+    ),
+    "Learned from sessions": (
+        "extraction.automatic", "extraction.auto_accept", "extraction.reader", "extraction.reader_model",
+    ),
+    "Kept and filed": ("vault.secrets", "recall.keep_words", "topics.automatic", "jobs.at", "git.auto_commit"),
+}  # fmt: skip
+AT_ONCE = "hooks"
+"""The section that each hook reads anew."""
+
+
+async def show(visit: Visit) -> Mapping[str, Any]:
+    found = await visit.ask("settings")
+    known = {f"{one['section']}.{one['key']}": one for one in found["settings"]}
+    return {
+        "file": found["file"],
+        "groups": {title: [(key, known[key]) for key in keys] for title, keys in GROUPS.items()},
+        "waits": any(one["now"] != one["value"] and one["section"] != AT_ONCE for one in known.values()),
+    }
+
+
+VIEW = View(
+    "settings",
+    "Settings",
+    "What mcp-memory does by itself, and the line that changes it.",
+    show,
+    actions={"change-setting": Action("settings", "Changed.", ("key", "value"))},
+)
