@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.core.config import Sections
+from mcp_memory.core.line_reader import LineReader
 from mcp_memory.core.requests import SearchRequest
 from mcp_memory.core.serializers import Payload, Reviewer
 from mcp_memory.core.sweeper import Sweeper
@@ -177,6 +178,7 @@ class BackgroundPorts:
     idle_detector: IdleDetector
     health: Health
     summarizer: Summarizer
+    reader: LineReader
     capture: CaptureWorker
 
 

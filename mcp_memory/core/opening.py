@@ -18,6 +18,7 @@ from mcp_memory.core.core import (
     RecallPorts,
     SearchPorts,
 )
+from mcp_memory.core.line_reader import LineReader
 from mcp_memory.core.sweeper import Sweeper
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.index import INDEXES
@@ -91,6 +92,7 @@ def make_core(config: EngineConfig, vault: Vault, index: Index, clock: Clock) ->
     """Make the services of an open vault and its index."""
     health, idle_detector = Health(), IdleDetector()
     summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
+    reader = LineReader(config.summarizer, config.state / "read-lines.jsonl")
     loss = MassDeletionGuard(config.state / "unaccepted-loss")
     writer = IndexWriter(vault, index, config.chunking)
     reconciler = Reconciler(vault, index, writer, loss, health)
@@ -113,7 +115,7 @@ def make_core(config: EngineConfig, vault: Vault, index: Index, clock: Clock) ->
     recall = _recall_ports(config, vault, index, clock, projects, indexing, search, capture.paths)
     vault.chains.paths_of = lambda note_id: [note.path for note in index.note_by_id(note_id)]
     writer.listeners.append(scheduler.note_changes)
-    background = BackgroundPorts(scheduler, idle_detector, health, summarizer, worker)
+    background = BackgroundPorts(scheduler, idle_detector, health, summarizer, reader, worker)
     return Core(config, vault, index, projects, indexing, search, recall, runs, background)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from mcp_memory.capture.readers.own_format import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages, read_material
 from mcp_memory.core.core import Core, EngineConfig, ErasedText, Feature, NoteCopies, Operation
+from mcp_memory.core.line_reader import LineReader
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
@@ -50,7 +51,7 @@ class ExtractRequest:
 
 def build(core: Core) -> Feature:
     config = core.config.section("extraction", ExtractionConfig)
-    model = _open_reader(core.config, config)
+    model = core.background.reader.model = _open_reader(core.config, config)
     candidates = CandidateLog(core.config.state / "candidates.jsonl")
     session_notes = SessionNotes(core, candidates)
     ingest = CandidateIngest(core, candidates, session_notes)
@@ -84,13 +85,13 @@ def build(core: Core) -> Feature:
         copies=MadeNotes(core),
         reviewers=[Review(core, candidates), ConflictReview(core)],
         status=partial(_reader_status, config.reader, model),
-        findings=partial(_reader_findings, config.reader, model),
+        findings=partial(_reader_findings, config.reader, core.background.reader),
         close=model.close if model else None,
     )
 
 
 def _open_reader(config: EngineConfig, extraction: ExtractionConfig) -> Summarizer | None:
-    """Open the language model that reads sessions, if you chose one."""
+    """Open the language model that reads sessions, logs and notes, if you chose one."""
     if extraction.reader == "none":
         return None
     if extraction.reader == "endpoint":
@@ -118,7 +119,7 @@ async def _extract(core: Core, ingest: CandidateIngest, request: ExtractRequest)
 
 @dataclass(frozen=True)
 class MadeNotes(NoteCopies):
-    """The notes that were made from the erased text."""
+    """The notes that were made from the erased text, and what a language model found in it."""
 
     core: Core
 
@@ -133,6 +134,10 @@ class MadeNotes(NoteCopies):
 
     def waiting(self, erased: ErasedText) -> Sequence[NotePath]:
         return [note.path for note in self._made_of(erased) if note.state is NoteState.INBOX]
+
+    def erase(self, erased: ErasedText) -> Sequence[NotePath]:
+        self.core.background.reader.erase(erased.ids)
+        return ()
 
     def _made_of(self, erased: ErasedText) -> Iterator[NoteRecord]:
         for note in self.core.index.notes(Filters(states=frozenset(NoteState)), MOST_NOTES):
@@ -155,13 +160,16 @@ def _reader_status(reader: str, model: Summarizer | None) -> Mapping[str, Any]:
     return {"reader": {"name": reader, **asdict(usage)}} if usage else {}
 
 
-def _reader_findings(reader: str, model: Summarizer | None) -> Sequence[Finding]:
-    usage = model.usage() if model else None
+def _reader_findings(reader: str, lines: LineReader) -> Sequence[Finding]:
+    usage = lines.model.usage() if lines.model else None
     if not usage:
         return ()
     if usage.problem:
         remedy = f"see whether {reader} answers you, since you may have to log in; {_OFF}"
-        return [Finding("warning", f"{reader} can't read your sessions: {usage.problem}", remedy)]
+        return [Finding("warning", f"{reader} can't read your sessions, logs and notes: {usage.problem}", remedy)]
+    if lines.unusable:
+        what = f"{counted(lines.unusable, 'answer')} of {reader} about logs and notes had another form; rules read them"
+        return [Finding("warning", what, "choose a larger model: reader_model under [extraction]")]
     calls = f"{usage.calls:,} of {usage.calls_a_day:,} calls"
     today = f"today {calls}, {usage.tokens:,} of {usage.tokens_a_day:,} tokens"
-    return [Finding("info", f"{reader} reads your sessions; {today}", _OFF)]
+    return [Finding("info", f"{reader} reads your sessions, logs and notes; {today}", _OFF)]

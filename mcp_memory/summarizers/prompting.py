@@ -7,6 +7,7 @@ from string import Template
 
 from mcp_memory.summarizers.base import Prompt, SummaryRequest
 from mcp_memory.text.escape_invisible import visible
+from mcp_memory.text.secrets.finder import redact
 from mcp_memory.text.text_hash import quote_mark
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
@@ -28,10 +29,10 @@ def prompt_for(request: SummaryRequest, prompt_tokens: int, *, terse: bool = Fal
     quoted = "\n".join(f"{mark} {head}\n{text}" if text else f"{mark} {head}" for head, text in cut)
     words = request.budget_tokens * CHARS_PER_TOKEN // _CHARS_PER_WORD
     form = "page_form" if request.gist_sentences else "list_form"
-    instructions = Template(_text("rules")).substitute(
-        about=_text({1: "notes", 2: "topics"}.get(request.depth, "broader")),
-        form=Template(_text(form)).substitute(words=words // 2 if terse else words),
-        mode="\n\n".join([_text("update" if is_update else "fresh"), *([_text("terse")] if terse else [])]),
+    instructions = Template(prompt_text("rules")).substitute(
+        about=prompt_text({1: "notes", 2: "topics"}.get(request.depth, "broader")),
+        form=Template(prompt_text(form)).substitute(words=words // 2 if terse else words),
+        mode="\n\n".join([prompt_text("update" if is_update else "fresh"), *([prompt_text("terse")] if terse else [])]),
         mark=mark,
     )
     budget_tokens = request.budget_tokens
@@ -68,6 +69,14 @@ def _shares(lengths: Sequence[int], room: int) -> list[int]:
     return shares
 
 
+def shown(text: str, most: int) -> str:
+    """Return a text without secrets and hidden characters. Leave out the middle of a long one: it begins with its
+    subject, and ends with what is asked."""
+    text = visible(redact(text).text)
+    return text if len(text) <= most else f"{text[: most * 2 // 3].rstrip()} … {text[-most // 3 :].lstrip()}"
+
+
 @cache
-def _text(name: str) -> str:
+def prompt_text(name: str) -> str:
+    """Return a text of `prompts/`."""
     return (files("mcp_memory.summarizers") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()

@@ -33,7 +33,9 @@ async def test_a_reader_and_its_costs_are_named(world: World) -> None:
     spend(world)
     async with world.engine(extraction=CLAUDE) as engine:
         (found,) = (each for each in await engine.doctor() if "reads your sessions" in each.what)
-        assert found.what == "claude reads your sessions; today 3 of 200 calls, 24,100 of 1,000,000 tokens"
+        assert (
+            found.what == "claude reads your sessions, logs and notes; today 3 of 200 calls, 24,100 of 1,000,000 tokens"
+        )
         assert found.severity == "info" and 'reader = "none"' in found.remedy
         reader = (await engine.perform("status", {}))["reader"]
         assert (reader["name"], reader["calls"], reader["tokens"]) == ("claude", 3, 24_100)
@@ -43,6 +45,6 @@ async def test_a_failure_is_a_warning(world: World) -> None:
     spend(world, "claude ended with exit code 1")
     async with world.engine(extraction=CLAUDE) as engine:
         (found,) = (each for each in await engine.doctor() if "read your sessions" in each.what)
-        assert found.what == "claude can't read your sessions: claude ended with exit code 1"
+        assert found.what == "claude can't read your sessions, logs and notes: claude ended with exit code 1"
         assert found.severity == "warning"
         assert (await engine.perform("status", {}))["reader"]["problem"] == "claude ended with exit code 1"

@@ -13,8 +13,7 @@ from mcp_memory.statements.error_lines import error_lines
 from mcp_memory.statements.extractor import appended_texts
 from mcp_memory.statements.language import names_project
 from mcp_memory.summarizers.base import Prompt
-from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.secrets.finder import redact
+from mcp_memory.summarizers.prompting import shown
 from mcp_memory.text.text_hash import quote_mark, text_hash
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 
@@ -57,7 +56,7 @@ class ShownNote:
     def render(self) -> str:
         facts = [self.short_id, self.day, self.kind, self.project or "", "of this session" if self.is_made_here else ""]
         facts += [f"#{self.subject}"] if self.subject else []
-        text = _shown(" ".join(self.text.split()), MOST_NOTE_CHARS)
+        text = shown(" ".join(self.text.split()), MOST_NOTE_CHARS)
         return f"{' · '.join(fact for fact in facts if fact)}: {text}"
 
 
@@ -113,29 +112,22 @@ def _line(message: TranscriptMessage) -> str:
     """Return a message for the prompt; empty for a tool that only reads, and for memory's own tools."""
     text = message.text.strip()
     if message.is_persons:
-        return f"person: {_shown(text, MOST_PERSON_CHARS)}"
+        return f"person: {shown(text, MOST_PERSON_CHARS)}"
     if message.is_assistants:
-        return f"agent: {_shown(text, MOST_AGENT_CHARS)}"
+        return f"agent: {shown(text, MOST_AGENT_CHARS)}"
     stored = appended_texts([message])
     if stored:
-        return f"agent stored: {_shown(stored[0], MOST_AGENT_CHARS)}"
+        return f"agent stored: {shown(stored[0], MOST_AGENT_CHARS)}"
     if "memory" in message.tool:
         return ""
-    call = _shown(call_text(message), MOST_TOOL_CHARS)
+    call = shown(call_text(message), MOST_TOOL_CHARS)
     if call and not command_of(message):
         call = f"edit {call}"
     if message.failed:
         last = [line.strip() for line in text.splitlines() if line.strip()][-MOST_LINES:]
         printed = "\n".join(dict.fromkeys([*error_lines(text)[:MOST_LINES], *last]))
-        return f"tool {message.tool} failed: {call}\n{_shown(printed, MOST_OUTPUT_CHARS)}"
+        return f"tool {message.tool} failed: {call}\n{shown(printed, MOST_OUTPUT_CHARS)}"
     return f"tool: {call}" if call else ""
-
-
-def _shown(text: str, most: int) -> str:
-    """Return a text without secrets and hidden characters. Leave out the middle of a long one: it begins with its
-    subject, and ends with what is asked."""
-    text = visible(redact(text).text)
-    return text if len(text) <= most else f"{text[: most * 2 // 3].rstrip()} … {text[-most // 3 :].lstrip()}"
 
 
 @cache

@@ -4,10 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-
-import anyio
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.finished_sessions import FinishedSessions
@@ -15,7 +12,7 @@ from mcp_memory.capture.readers.message import Transcript, TranscriptMessage
 from mcp_memory.capture.service import STEP_S
 from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.core.core import Core
-from mcp_memory.errors import McpMemoryError, SummarizerUnavailable
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_log import CandidateOutcome
 from mcp_memory.extraction.reading.reading_answer import SessionReading, check_answer
 from mcp_memory.extraction.reading.reading_prompt import WAITS, ReadingPrompt, ShownNote, build_prompt
@@ -37,7 +34,7 @@ MOST_NOTES, NEAR_EACH, MOST_LISTED = 60, 6, 10
 and proposals each."""
 BEFORE = 4
 """The messages shown again of a session that went on after it was read."""
-LOOK_S, POLL_S = 300.0, 0.05
+LOOK_S = 300.0
 RESTART = 1 << 48
 """More bytes than a transcript has: the version of a transcript counts how often the file was replaced, too."""
 
@@ -149,26 +146,9 @@ class SessionReadings:
         return build_prompt(messages, notes, about, self._core.config.summarizer.prompt_tokens, fresh_from, projects)
 
     async def _ask(self, asked: ReadingPrompt, turn: JobTurn) -> SessionReading | None:
-        """Ask the model, and leave the turn to other work until it answers. Raises SummarizerUnavailable."""
-        deadline_s = self._core.config.summarizer.timeout_s + STEP_S
-        outcome: list[SessionReading | SummarizerUnavailable | None] = []
-
-        def ask() -> None:
-            try:
-                reply = self._model.ask(asked.prompt)
-                outcome.append(None if reply.cut else check_answer(reply.text, asked))
-            except SummarizerUnavailable as error:
-                outcome.append(error)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(partial(in_thread, ask, deadline_s=deadline_s, what="asking a language model"))
-            while not outcome:
-                await turn.lull(lambda: bool(outcome))
-                await anyio.sleep(POLL_S)
-        found = outcome[0]
-        if isinstance(found, SummarizerUnavailable):
-            raise found
-        return found
+        """Return what the model found; None for an answer of another form. Raises SummarizerUnavailable."""
+        reply = await self._core.background.reader.ask(asked.prompt, turn)
+        return None if reply.cut else await in_thread(check_answer, reply.text, asked, what="reading an answer")
 
     async def _notes(self, captured: CapturedMessages) -> list[ShownNote]:
         """Return the notes made from the session, then the notes near to what the person said, the nearest first; no
