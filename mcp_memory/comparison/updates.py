@@ -21,8 +21,6 @@ MOST_OTHER = 2
 """The most words that differ in notes of one form about two things, such as `Boats at Oslo` and `Boats at Bergen`."""
 FEWEST_COMMON, OF_TITLES = 2, 0.05
 """The fewest common words of notes whose titles have none, and the likeness that a common word of the titles adds."""
-FEWEST_NOTES = 12
-"""The notes of a page about one subject, if it has fewer: in two notes, no word is rare."""
 _OF_ONE_EVENT = frozenset({"lesson", "fix", "idea", "log", "commitment"})
 """Kinds of notes that neither change a rule nor are changed."""
 _RULING = frozenset({"decision", "preference", "note"})
@@ -31,8 +29,6 @@ CLEAR, CLEAR_WITHOUT_SIGN = 0.2, 0.3
 """The likeness from which a later note clearly changes an earlier one: with a sign of change, and with a value of the
 same type. Of 10 such pairs 9 are right, and of the others every second."""
 _VALUES = MEASURED | {"date"}
-_CLEAR = MEASURED - {"number", "ordinal"}
-"""The types of values of which a subject mostly has only one."""
 
 
 class _Note(NamedTuple):
@@ -49,24 +45,21 @@ class _Note(NamedTuple):
 
 
 class Updates:
-    """`notes` are the notes of a page, oldest first, with their `days` (ISO 8601). `is_about_one`: they are statements
-    about one subject, without its name, with their times."""
+    """`notes` are the notes of a page, oldest first, with their `days` (ISO 8601)."""
 
-    def __init__(self, notes: Sequence[NoteText], days: Sequence[str], *, is_about_one: bool = False) -> None:
+    def __init__(self, notes: Sequence[NoteText], days: Sequence[str]) -> None:
         self._notes = [_read(note) for note in notes]
         self._days = days
-        self._is_about_one = is_about_one
         self._counts = Counter(word for note in self._notes for word in note.words)
 
-    def find(self, at: int, part: NoteText | None = None) -> int | None:
-        """Return the index of the later note that most probably changes the note at an index, or this part of it. Notes
-        of one day belong together, unless the later has a sign of change; statements of one time always do."""
-        old = _read(part) if part else self._notes[at]
+    def find(self, at: int) -> int | None:
+        """Return the index of the later note that most probably changes the note at an index. Notes of one day belong
+        together, unless the later has a sign of change."""
+        old = self._notes[at]
         best, found = 0.0, None
         for later in range(at + 1, len(self._notes)):
             alike = self._likeness(old, self._notes[later])
-            is_change = self._notes[later].is_change and not self._is_about_one
-            if alike > best and (self._days[later] > self._days[at] or is_change):
+            if alike > best and (self._days[later] > self._days[at] or self._notes[later].is_change):
                 best, found = alike, later
         return found
 
@@ -82,25 +75,17 @@ class Updates:
         if {old.kind, new.kind} & _OF_ONE_EVENT or new.kind not in _RULING | {old.kind}:
             return 0.0
         lost, added = (sum(map(str.isalpha, words)) for words in (old.words - new.words, new.words - old.words))
-        is_of_one_form = 0 < lost <= MOST_OTHER and 0 < added <= MOST_OTHER and not self._is_about_one
-        if is_of_one_form and not new.is_change:
+        if 0 < lost <= MOST_OTHER and 0 < added <= MOST_OTHER and not new.is_change:
             return 0.0
         common, is_titled, values = old.words & new.words, bool(old.title & new.title), old.values & new.values
-        if not common and self._is_about_one and new.is_change and values & _CLEAR:
-            return LEAST / 2
-        if len(common) < (1 if self._is_about_one else FEWEST_COMMON) and not is_titled:
+        if len(common) < FEWEST_COMMON and not is_titled:
             return 0.0
         alike = self._rarity(common) / min(self._rarity(old.words), self._rarity(new.words)) + OF_TITLES * is_titled
-        is_typed = values & (MEASURED if self._is_about_one else _VALUES)
-        is_signed = new.is_change or is_typed or common_keys(new.rejected, old.keys)
-        least = inf if self._is_about_one else LEAST_WITHOUT_SIGN
-        return alike if alike >= (LEAST if is_signed else least) else 0.0
+        is_signed = new.is_change or values & _VALUES or common_keys(new.rejected, old.keys)
+        return alike if alike >= (LEAST if is_signed else LEAST_WITHOUT_SIGN) else 0.0
 
     def _rarity(self, words: Iterable[str]) -> float:
-        return sum(
-            log((max(FEWEST_NOTES * self._is_about_one, len(self._notes)) + 1) / max(1, self._counts[word]))
-            for word in words
-        )
+        return sum(log((len(self._notes) + 1) / max(1, self._counts[word])) for word in words)
 
 
 @lru_cache(2048)

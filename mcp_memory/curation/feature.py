@@ -8,6 +8,7 @@ from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.curation.claims.answers import ClaimAnswers, ClaimsRequest
 from mcp_memory.curation.claims.claim_base import ClaimBase
+from mcp_memory.curation.claims.subject_reading import SubjectReading
 from mcp_memory.curation.decay.archive import Archivist
 from mcp_memory.curation.dreams.dream_files import DreamCopies, DreamFiles
 from mcp_memory.curation.dreams.dream_operations import DreamOperations, DreamRequest
@@ -23,7 +24,7 @@ from mcp_memory.vault.journals.tombstones import Caller
 
 def build(core: Core) -> Feature:
     may_be_told = Filters(private=core.config.recall.private_marks, foreign=False)
-    claims = ClaimAnswers(core, ClaimBase(core.index, may_be_told, core.clock))
+    claims = ClaimAnswers(core, ClaimBase(core.index, may_be_told, core.clock, core.background.reader))
     core.recall.answerer.subjects.append(claims)
     core.search.answers_at[CLAIMS] = claims.search
     files = DreamFiles(core.vault, core.indexing.writer, JsonLines(core.config.state / "dreams.jsonl"))
@@ -31,7 +32,7 @@ def build(core: Core) -> Feature:
     dreamer = Dreamer(core, files, DreamSources(core), partial(append_for_source, core), forget)
     core.runs.others.append(dreamer)
     dreams = DreamOperations(core, dreamer)
-    pages = Organizer(core, claims.base, files)
+    pages = Organizer(core, claims.base, SubjectReading(core.background.reader, core.clock), files)
     archivist = Archivist(core)
     zone, times = core.vault.layout.tz, core.config.jobs
     return Feature(

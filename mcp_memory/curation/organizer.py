@@ -14,10 +14,11 @@ from mcp_memory.core.requests import NoArguments
 from mcp_memory.core.serializers import Payload
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
 from mcp_memory.curation.claims.claim_base import ClaimBase
+from mcp_memory.curation.claims.subject_reading import SubjectReading
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.memory_index import memory_index, with_memory_index
 from mcp_memory.jobs.job import AfterQuiet, Job, JobReport, JobTurn
-from mcp_memory.models import Filters, NoteId, NotePath, etag_of
+from mcp_memory.models import Conflict, Filters, NoteId, NotePath, etag_of
 from mcp_memory.recall.excerpts import shortened
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import visible_in
@@ -53,6 +54,7 @@ class Organizer:
 
     core: Core
     base: ClaimBase
+    reading: SubjectReading
     files: DreamFiles
 
     def job(self) -> Job:
@@ -68,8 +70,11 @@ class Organizer:
         """Write the pages that are out of date; with `memory`, also add an index to MEMORY.md, if it has none yet."""
         return {"pages": await self._refresh(memory=request.memory)}
 
-    async def _run(self, due: AfterQuiet, _: JobTurn) -> JobReport | None:
+    async def _run(self, due: AfterQuiet, turn: JobTurn) -> JobReport | None:
         due.look_again(PAGES_S)
+        if self.core.background.reader.model:
+            stated = await in_thread(self.base.statements, what="reading statements")
+            await self.reading.read(stated, turn)
         written = await self._refresh(again=True)
         return JobReport(f"{counted(len(written), 'page')} written", written) if written else None
 
@@ -103,15 +108,13 @@ class Organizer:
         return True
 
     def _problems(self) -> Iterator[Payload]:
-        for one in self.base.claims(Filters()):
-            if one.replaced_by and one.conflict:
-                newer = one.replaced_by.note.id
-                yield {
-                    "kind": "conflict", "text": one.text, "path": one.latest.note.path,
-                    "why": f"{one.conflict.why}; a newer note says: {one.replaced_by.text}",
-                    "remedy": f"mcp-memory review --keep {shortened(newer) or newer}",
-                    "notes": [one.latest.note.id, newer],
-                }  # fmt: skip
+        for one in self._conflicts():
+            yield {
+                "kind": "conflict", "text": one.why, "path": one.older_path,
+                "why": f"a newer note says so: {one.newer_path}",
+                "remedy": f"mcp-memory review --keep {shortened(one.newer) or one.newer}",
+                "notes": [one.older, one.newer],
+            }  # fmt: skip
         vault = self.core.vault
         for page in self.core.index.pages(vault.layout.in_home(ENTITIES)):
             if quotes_forgotten(vault.read(page.path).text, vault, self.core.index):
@@ -120,6 +123,11 @@ class Organizer:
                     "why": "rests on a note that is forgotten or gone",
                     "remedy": "mcp-memory topics organize; if you have changed the page, delete it before",
                 }  # fmt: skip
+
+    def _conflicts(self) -> list[Conflict]:
+        """Return the undecided contradictions between notes that may be shown."""
+        shown = {one.note.id for claim in self.base.claims(Filters()) for one in claim.evidence}
+        return [one for one in self.core.index.conflicts() if not one.is_double and {one.older, one.newer} <= shown]
 
     def _write(self, *, again: bool) -> list[NoteFile]:
         """Return the files written. With `again`, do nothing if you have deleted INDEX.md, or while there is little
@@ -136,7 +144,7 @@ class Organizer:
         for path, note in known.items():
             if path.startswith(f"{in_home(ENTITIES)}/") and path not in made:
                 made[path] = _render(path, note.title, (), ["Nothing that is stored holds now."])
-        made[contents] = _contents(contents, subjects, sum(bool(one.conflict) for one in self.base.claims(Filters())))
+        made[contents] = _contents(contents, subjects, len(self._conflicts()))
         stale = [path for path, data in made.items() if path not in known or known[path].etag != etag_of(data)]
         return [page for path in stale if (page := filing.refresh_page(path, made[path]))]
 

@@ -19,8 +19,8 @@ class ExtractionConfig:
     auto_accept: bool = True
     """Whether outright statements are stored without review."""
     reader: Literal["claude", "codex", "gemini", "endpoint", "none"] = "none"
-    """The language model that reads your sessions: an agent program of yours, or the endpoint of `[summarizer]`. Its
-    calls are counted apart from summaries, within the same limits."""
+    """The language model that reads your sessions, logs and notes: an agent program of yours, or the endpoint of
+    `[summarizer]`. Its calls are counted apart from summaries, within the same limits."""
     reader_model: str = ""
     """Empty for the model that the program uses anyway, or for the endpoint's in `[summarizer]`."""
     min_score: float = constant(0.4)

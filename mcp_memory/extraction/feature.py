@@ -94,11 +94,9 @@ def _open_reader(config: EngineConfig, extraction: ExtractionConfig) -> Summariz
     """Open the language model that reads sessions, logs and notes, if you chose one."""
     if extraction.reader == "none":
         return None
+    chosen = replace(config.summarizer, provider=extraction.reader, model=extraction.reader_model)
     if extraction.reader == "endpoint":
-        model = extraction.reader_model or config.summarizer.model
-        chosen = replace(config.summarizer, provider="openai", model=model)
-    else:
-        chosen = replace(config.summarizer, provider=extraction.reader, model=extraction.reader_model)
+        chosen = replace(chosen, provider="openai", model=chosen.model or config.summarizer.model)
     return open_summarizer(chosen, config.state / "reader.json")
 
 

@@ -1,4 +1,4 @@
-"""`memory.wiki`: the claims that notes make about projects, people, organizations, places, services and things."""
+"""`memory.wiki`: the claims that notes make about projects and other subjects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

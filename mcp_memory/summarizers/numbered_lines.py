@@ -1,6 +1,5 @@
 """Shows numbered lines to a language model, and reads its answer, which can only refer to these lines. Pure."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
@@ -8,16 +7,16 @@ from typing import Any
 
 from mcp_memory.summarizers.base import Prompt
 from mcp_memory.summarizers.prompting import prompt_text, shown
-from mcp_memory.text.parsed_values import list_at, value_at
+from mcp_memory.text.parsed_values import json_within, list_at, value_at
 from mcp_memory.text.text_hash import quote_mark, text_hash
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 ANSWER_TOKENS = 3000
-MOST_LINE_CHARS, MOST_LINES = 600, 60
+MOST_LINE_CHARS, MOST_LINES = 700, 40
 KEY_DIGITS = 24
 
 Finding = Mapping[str, Any]
-"""What a model says about a line: JSON values, in which the hashes of lines stand for their numbers."""
+"""The answer of a model about a line: JSON values, in which the hashes of lines stand for their numbers."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,8 @@ class SourceLine:
         return text_hash(f"{self.source}\n{self.text}", KEY_DIGITS)
 
     def render(self, number: int) -> str:
-        text = shown(" ".join(self.text.split()), MOST_LINE_CHARS)
-        return f"[{number}] {self.facts}: {text}" if self.facts else f"[{number}] {text}"
+        text = f"{self.facts}: {self.text}" if self.facts else self.text
+        return f"[{number}] {shown(' '.join(text.split()), MOST_LINE_CHARS)}"
 
 
 @dataclass(frozen=True)
@@ -57,32 +56,27 @@ class LinePrompt:
     task: LineTask
     before: Sequence[SourceLine]
     fresh: Sequence[SourceLine]
-    about: str = ""
 
     @property
     def prompt(self) -> Prompt:
         lines = "\n".join(line.render(number) for number, line in enumerate([*self.before, *self.fresh], 1))
-        about = shown(f" ({self.about})", MOST_LINE_CHARS) if self.about else ""
         mark = quote_mark(lines)
         instructions = Template(prompt_text("lines")).substitute(
-            task=self.task.instructions.strip(), mark=mark, about=about, first=len(self.before) + 1
+            task=self.task.instructions.strip(), mark=mark, first=len(self.before) + 1
         )
         return Prompt(instructions, f"<<<{mark}\n{lines}\n{mark}>>>", ANSWER_TOKENS, mark)
 
     def read(self, answer: str) -> dict[str, Finding] | None:
         """Return the finding for each fresh line by its hash, which is empty for a line without a valid item; None for
         an answer of another form."""
-        try:  # it may be within a fence, or after words of courtesy
-            given: object = json.loads(answer[answer.find("{") : answer.rfind("}") + 1])
-        except (ValueError, RecursionError):
-            return None
+        given = json_within(answer)
         if not isinstance(value_at(given, "lines"), list):
             return None
         lines = [*self.before, *self.fresh]
         found: dict[str, Finding] = {line.key: {} for line in self.fresh}
         for item in list_at(given, "lines"):
             number = _number(value_at(item, "line"), len(lines) + 1)
-            if number is None or number <= len(self.before) or found[lines[number - 1].key]:
+            if number is None or number <= len(self.before):
                 continue
             try:
                 found[lines[number - 1].key] = self._finding(item, number, lines)

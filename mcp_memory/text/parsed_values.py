@@ -1,5 +1,6 @@
 """Looks up values in parsed JSON, TOML or YAML, which may have any shape. Pure."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -27,3 +28,11 @@ def text_at(value: object, *path: str) -> str:
     """Return the string at `path`, or an empty string."""
     found: object = value_at(value, *path)
     return found if isinstance(found, str) else ""
+
+
+def json_within(text: str) -> object:
+    """Return the JSON object in a text, perhaps in a fence or after words of courtesy; None if there is none."""
+    try:
+        return json.loads(text[text.find("{") : text.rfind("}") + 1])
+    except (ValueError, RecursionError):
+        return None

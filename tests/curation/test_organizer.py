@@ -15,17 +15,18 @@ pytestmark = pytest.mark.anyio
 DEPLOY = "We deploy the shop with Nomad, to eu-central-1."
 
 
-async def stocked(engine: KeywordEngine) -> None:
+async def stocked(engine: KeywordEngine, world: World) -> None:
     """Of two projects, with a person and a service in several facts."""
     for content, kind, project in [
         (DEPLOY, "decision", "shop"),
-        ("Since May, Petra leads the design team.", "fact", "shop"),
-        ("Ask Petra before you change the logo.", "preference", None),
-        ("The invoices are checked by Petra on Mondays.", "fact", "billing"),
+        ("Petra leads the design team.", "fact", "shop"),
+        ("Petra chooses the logo, so ask Petra first.", "preference", None),
+        ("Petra checks the invoices on Mondays.", "fact", "billing"),
         ("The queue is behind Nomad.", "fact", "billing"),
         ("A task restarts if Nomad needs memory.", "fix", "shop"),
         ("Renew the certificate.", "task", "shop"),
     ]:
+        world.later(days=content.startswith("Petra checks"))
         await engine.append(content, kind=kind, project=project)
 
 
@@ -33,38 +34,43 @@ def page(world: World, path: str) -> str:
     return world.read(path).decode()
 
 
-async def test_a_page_for_each_project_person_and_service_and_an_index_of_them(world: World):
+async def test_a_page_for_each_project_and_name_and_an_index_of_them(world: World):
     async with world.engine() as engine:
-        await stocked(engine)
+        await stocked(engine, world)
         await engine.append("Moved the database to port 5433.", kind="log", title="Database moved", project="shop")
         written = await engine.organize()
         assert sorted(written) == [
-            "INDEX.md", "entities/people/petra.md", "entities/projects/billing.md",
-            "entities/projects/shop.md", "entities/services/nomad.md",
+            "INDEX.md", "entities/names/petra.md", "entities/projects/billing.md",
+            "entities/projects/shop.md",
         ]  # fmt: skip
         shop = page(world, "entities/projects/shop.md")
         file = "../../notes/decision/we-deploy-the-shop-with-nomad-to-eu-central-1.md"
         assert f"- {DEPLOY} (said once by you, 2026-11-21; [" in shop and f"]({file}), line 9)" in shop
-        logged = "Moved the database to port 5433. (said once by you, 2026-11-21; ["
+        logged = "Moved the database to port 5433. (said once by you, 2026-11-22; ["
         assert f"- {logged}" in shop.rpartition("\n- ")[1] + shop.rpartition("\n- ")[2] and "logo" not in shop
-        assert page(world, "entities/people/petra.md").count("Petra") >= 4
+        assert page(world, "entities/names/petra.md").count("Petra") >= 4
         index = page(world, "INDEX.md")
         assert len(index.encode()) <= 2000 and "Nomad, to" not in index
-        assert "[Petra](./entities/people/petra.md) (people, 3)" in index
+        assert "[Petra](./entities/names/petra.md) (names, 3)" in index
         assert await engine.organize() == [], "nothing new writes nothing"
         assert not [path for path in await found(engine, "Petra design") if path.startswith("entities")]
-        assert "entities/people/petra.md" in await found(engine, "Petra design", path="entities")
+        assert "entities/names/petra.md" in await found(engine, "Petra design", path="entities")
         assert "MEMORY.md" not in world.files()
 
 
 async def test_pages_appear_once_three_subjects_have_two_claims_and_stay_away_without_their_index(world: World):
     async with world.engine() as engine:
-        for content in ("Dora Pelikan leads design.", "Dora Pelikan is in on Mondays.", "Invoices are due on the 5th."):
+        for content in ("Dora Pelikan leads design.", "Dora Pelikan is in on Mondays.", "Dora Pelikan is kind."):
             await engine.append(content, kind="fact", project="shop")
-        await engine.append("Jonas Ferrant leads sales.", kind="fact")
-        assert (await engine.run_job("pages"))["changed"] == [], "a project and a person have two claims"
+            world.later(days=1)
+        for content in ("Jonas Ferrant leads sales.", "Jonas Ferrant is off."):
+            await engine.append(content, kind="fact")
+        assert (await engine.run_job("pages"))["changed"] == [], "a project and a name have two claims"
         await engine.append("Jonas Ferrant is in on Fridays.", kind="fact")
-        assert "entities/people/jonas-ferrant.md" in (await engine.run_job("pages"))["changed"]
+        assert (await engine.run_job("pages"))["changed"] == []
+        world.later(days=1)
+        await engine.append("Jonas Ferrant has a key.", kind="fact")
+        assert "entities/names/jonas-ferrant.md" in (await engine.run_job("pages"))["changed"]
         (world.root / "INDEX.md").unlink()
         await engine.sweep()
         await engine.append("Dora Pelikan chooses the fonts.", kind="fact", project="shop")
@@ -73,7 +79,7 @@ async def test_pages_appear_once_three_subjects_have_two_claims_and_stay_away_wi
 
 async def test_only_what_holds_and_may_be_told_is_on_a_page(world: World):
     async with world.engine() as engine:
-        await stocked(engine)
+        await stocked(engine, world)
         old = await engine.append("The API listens on port 8087.", kind="fact", project="shop")
         await engine.append("The API listens on port 8090.", kind="fact", project="shop", supersedes=old.id)
         await engine.append("The salary of Petra is secret.", kind="fact", project="shop", tags=["private"])
@@ -103,7 +109,7 @@ async def test_facts_are_one_only_if_numbers_names_and_negations_agree(
 
 async def test_a_forgotten_fact_is_withheld_at_once_and_gone_with_the_next_run(world: World):
     async with world.engine() as engine:
-        await stocked(engine)
+        await stocked(engine, world)
         log = await engine.append("Moved the database.", kind="log", title="Database moved", project="shop")
         await engine.organize()
         for target in (log.id, "notes/decision/we-deploy-the-shop-with-nomad-to-eu-central-1.md"):
@@ -117,10 +123,10 @@ async def test_a_forgotten_fact_is_withheld_at_once_and_gone_with_the_next_run(w
 
 async def test_a_page_that_you_change_or_delete_stays_so_and_one_without_facts_says_so(world: World):
     async with world.engine() as engine:
-        await stocked(engine)
+        await stocked(engine, world)
         await engine.organize()
         world.write("entities/projects/shop.md", "# Mine\n")
-        (world.root / "entities/people/petra.md").unlink()
+        (world.root / "entities/names/petra.md").unlink()
         await engine.sweep()
         for path in paths(engine, NoteState.ACTIVE):
             if path.startswith("notes"):

@@ -65,11 +65,11 @@ async def test_a_model_sees_numbered_lines_and_refers_to_them(tmp_path: Path, en
     given = json.dumps({"lines": [{"line": 2, "name": "Metz", "replaces": [1]}]})
     answers.texts = [f"Sure:\n```json\n{given}\n```"]
     reader = opened(endpoint, tmp_path)
-    await reader.read(TASK, LINES, about="project app")
+    await reader.read(TASK, LINES)
     assert reader.findings(TASK) == {OLD.key: {}, NEW.key: {"name": "Metz", "replaces": [OLD.key]}}
     asked = "\n".join(message["content"] for message in endpoint.requests[0]["messages"])
     assert "[1] 2026-05-01: The depot is in Lyon.\n[2] 2026-06-01: The depot is in Metz" in asked
-    assert TASK.instructions in asked and "project app" in asked and TOKEN not in asked
+    assert TASK.instructions in asked and TOKEN not in asked
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,14 @@ async def test_a_killed_run_asks_only_for_what_is_missing(tmp_path: Path, endpoi
 
 
 @pytest.mark.parametrize("answer", ["", "No.", "[1]", '{"lines": {}}', "[" * 100_000])
-async def test_an_answer_of_another_form_is_asked_for_once_more(
+async def test_after_an_answer_of_another_form_the_next_run_asks_again(
     tmp_path: Path, endpoint: StubEndpoint, answers: Answers, answer: str
 ):
     answers.texts = [answer]
     reader = opened(endpoint, tmp_path)
-    for _ in range(4):
-        await reader.read(TASK, LINES)
+    many = [SourceLine("n3", f"Parcel {number} is late.") for number in range(100)]
+    for _ in range(2):
+        await reader.read(TASK, many)
     assert len(endpoint.requests) == 2 and reader.unusable == 2 and reader.findings(TASK) == {}
 
 

@@ -195,11 +195,12 @@ def _explain(dialogue: Dialogue, settings: Settings, found: Sequence[str]) -> No
     )
     dialogue.say(
         f"It would be asked through a program of yours ({titles}), with your account and at your cost: once a session "
-        "is over, it gets the session's text and the notes nearest to it, without secrets and private notes, and no "
-        "tools."
+        "is over, it gets the session's text and the notes nearest to it. It also gets each sentence of your notes and "
+        "logs once, to name their subjects. It gets no secrets, no private notes, and no tools."
     )
     dialogue.say(
-        f"A session of ten prompts costs {SESSION_TOKENS}. At most {limits.calls_a_day:,} calls and "
+        f"A session of ten prompts costs {SESSION_TOKENS}; 40 sentences of notes cost 4,000. "
+        f"At most {limits.calls_a_day:,} calls and "
         f"{limits.tokens_a_day:,} tokens a day, see [summarizer]. Past sessions aren't read. To switch it off: "
         f"{_setting(NONE)}"
     )

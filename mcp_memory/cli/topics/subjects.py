@@ -18,7 +18,7 @@ _project = note_options.project("Claims of this project and those without one")
 @click.group()
 @located
 def wiki() -> None:
-    """Show what is known about a project, person, organization, place or service, with evidence and certainty.
+    """Show what is known about a project or another subject, with evidence and certainty.
 
     \b
     mcp-memory wiki search port            claims about a subject, or with these words
@@ -59,7 +59,7 @@ def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
         cli.show(answer, [line for one in found for line in _subject(one)])
     else:
         lines = [f"{one['name']}  ({one['kind']}, {counted(len(one['claims']), 'claim')})" for one in found]
-        cli.show(answer, lines or ["nothing yet: no note names a project, person, organization, place or service"])
+        cli.show(answer, lines or ["nothing yet: no note has a project, and no name is in enough notes"])
 
 
 @wiki.command()

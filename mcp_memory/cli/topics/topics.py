@@ -152,8 +152,8 @@ def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) ->
 @flag("--memory", help="Also put an index into MEMORY.md, between markers.")
 @command_options
 def organize(cli: CommandContext, memory: bool) -> None:
-    """Write a page in entities/ for each project, person, organization, place and service, with its current claims and
-    their evidence, and INDEX.md, which lists the pages.
+    """Write a page in entities/ for each project and other subject, with its current claims and their evidence, and
+    INDEX.md, which lists the pages.
 
     The daemon writes them by itself once three subjects have two claims each, and keeps them up to date until you
     delete INDEX.md. Pages that you change or delete are left alone. `mcp-memory wiki` shows the same without pages.

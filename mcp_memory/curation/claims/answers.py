@@ -139,11 +139,10 @@ class ClaimAnswers:
 
 
 def _called(subjects: Sequence[Subject], words: frozenset[str]) -> Subject | None:
-    """Return the subject of this name, or the person with a part of it; if there are several, the subject with the most
-    claims."""
+    """Return the subject of this name, or with a part of it; if there are several, the subject with the most claims."""
     whole = [one for one in subjects if content_words(one.name) == words]
-    people = [one for one in subjects if one.folder == "people" and words and words < content_words(one.name)]
-    return max(whole or people, key=lambda one: len(one.claims), default=None)
+    longer = [one for one in subjects if one.folder != "projects" and words and words < content_words(one.name)]
+    return max(whole or longer, key=lambda one: len(one.claims), default=None)
 
 
 def _hit(claim: Claim, one: Evidence, score: float) -> Hit:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.serializers import Payload
-from mcp_memory.models import Conflict, NoteRecord
+from mcp_memory.models import NoteRecord
 from mcp_memory.recall.note_list import date_of
 
 YOU = "you"
@@ -14,23 +14,16 @@ YOU = "you"
 
 class Evidence(NamedTuple):
     """A statement at a `line` of a note. For a log, `note` is the entry. `subject` names the statement's subject if the
-    words `said` don't. `place` is the statement's number in the note, from 0, and `total` the note's statements."""
+    words `said` don't."""
 
     note: NoteRecord
     said: str
     line: int
     subject: str = ""
-    place: int = 0
-    total: int = 1
 
     @property
     def text(self) -> str:
         return f"{self.subject}: {self.said}" if self.subject else self.said
-
-    @property
-    def leads(self) -> bool:
-        """Return whether it is the first of several statements."""
-        return self.place == 0 and self.total > 1
 
     @property
     def voice(self) -> str:
@@ -59,16 +52,13 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim. All `evidence`, newest first, says the same; `earlier` are older statements that it outdates or may
-    change.
-    `outdated` is the value that a newer statement replaced, and empty if the claim holds. `replaced_by` is that
-    statement, if the caller may see it, and `conflict` the contradiction that you may decide."""
+    """A claim. All `evidence`, newest first, says the same; `earlier` are older statements that it outdates.
+    A claim no longer `holds` if a newer statement replaces it: `newer`, if the caller may see it."""
 
     evidence: tuple[Evidence, ...]
     earlier: tuple[Evidence, ...] = ()
-    outdated: str = ""
-    replaced_by: Evidence | None = None
-    conflict: Conflict | None = None
+    newer: Evidence | None = None
+    holds: bool = True
 
     @property
     def latest(self) -> Evidence:
@@ -81,10 +71,6 @@ class Claim:
     @property
     def project(self) -> str | None:
         return self.latest.note.project
-
-    @property
-    def holds(self) -> bool:
-        return not self.outdated
 
     @property
     def certainty(self) -> str:
@@ -105,13 +91,13 @@ class Claim:
         return {
             "text": self.text, "project": self.project, "holds": self.holds, "certainty": self.certainty,
             "evidence": [one.facts for one in self.evidence], "earlier": [one.facts for one in self.earlier],
-            "replaced_by": self.replaced_by.facts if self.replaced_by else None,
+            "replaced_by": self.newer.facts if self.newer else None,
         }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A subject. `folder` is the plural of its type: projects, people, organizations, places, services, things."""
+    """A subject. `folder` is the plural of its kind, or `names` if that isn't known."""
 
     folder: str
     name: str

@@ -4,26 +4,26 @@ Nothing is stored, so a forgotten, private or muted note disappears from the cla
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from mcp_memory.comparison.comparison import say_the_same
+from mcp_memory.core.line_reader import LineReader
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
-from mcp_memory.curation.claims.earlier import Newer, find_newer, newest_first
 from mcp_memory.curation.claims.statements import statements, without_doubts
-from mcp_memory.curation.claims.subjects import Name, find_mentions, find_names, has_subject
+from mcp_memory.curation.claims.subject_reading import ReadSubjects, read_subjects, subjects_task
+from mcp_memory.curation.claims.subjects import Name, find_names, key_of
 from mcp_memory.index.base import Index
-from mcp_memory.models import Clock, Conflict, Filters, NoteId, Passage
+from mcp_memory.models import Clock, Filters, NoteId, Passage
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
 from mcp_memory.text.language.facts import facts
-from mcp_memory.text.language.terms import content_words, words
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.vault.note_file import slug
 from mcp_memory.vault.succession.entry_marks import is_private
 
 MOST_NOTES = 5000
 """The number of newest notes that are read."""
-MOST_INHERITED = 4
-"""The most statements of a note that are all about the subject of the first."""
 
 
 @dataclass
@@ -34,6 +34,7 @@ class ClaimBase:
     index: Index
     wanted: Filters
     clock: Clock
+    reader: LineReader
     _known: tuple[object, Sequence[Claim], Sequence[Subject]] = field(default=(None, (), ()), init=False)
 
     def claims(self, filters: Filters) -> list[Claim]:
@@ -47,19 +48,9 @@ class ClaimBase:
         shown = (replace(one, claims=admitted(one.claims, filters)) for one in self._known[2])
         return [one for one in shown if one.claims]
 
-    def _read(self) -> Sequence[Claim]:
-        wanted = replace(self.wanted, now=self.clock())
-        conflicts = tuple(one for one in self.index.conflicts() if not one.is_double)
-        key = self.index.watermark(), wanted.now and wanted.now.date(), conflicts
-        if self._known[0] != key:
-            stated = list(self._statements(wanted))
-            names = find_names(stated)
-            found = _claims(list(_attributed(stated, names)), conflicts)
-            self._known = key, found, list(_subjects(found, names))
-        return self._known[1]
-
-    def _statements(self, wanted: Filters) -> Iterator[Evidence]:
-        """Yield the statements of notes and log entries."""
+    def statements(self) -> list[Evidence]:
+        """Return the statements of notes and log entries that may be shown, latest first. Raises IndexUnavailable."""
+        wanted, found = replace(self.wanted, now=self.clock()), list[Evidence]()
         listed, _ = newest_notes(self.index, wanted, MOST_NOTES, self.clock(), None, None)
         notes = [note for note in listed if note.created and note.kind != StatementKind.COMMITMENT]
         parts = defaultdict[NoteId, list[Passage]](list)
@@ -70,34 +61,30 @@ class ClaimBase:
         for note in notes:
             if passages := parts[note.id]:
                 most = 1 if note.kind == StatementKind.FIX else None  # the other sentences describe attempts
-                stated = without_doubts(note.title, statements(note, passages))[:most]
-                for place, one in enumerate(stated):
-                    yield one._replace(place=place, total=len(stated))
+                found += without_doubts(note.title, statements(note, passages))[:most]
+        return found
+
+    def _read(self) -> Sequence[Claim]:
+        key = self.index.watermark(), self.clock().date(), self.reader.changes
+        if self._known[0] != key:
+            stated = self.statements()
+            read = read_subjects(stated, self.reader.findings(subjects_task()))
+            found = _claims(stated, read.newer)
+            self._known = key, found, list(_subjects(found, read))
+        return self._known[1]
 
 
-def _claims(stated: Sequence[Evidence], conflicts: Sequence[Conflict]) -> list[Claim]:
-    """Return the claims. A statement that a newer note contradicts is one that no longer holds."""
-    notes, replaced = defaultdict[NoteId, list[Evidence]](list), defaultdict[int, list[Evidence]](list)
+def _claims(stated: Sequence[Evidence], newer: Mapping[int, Evidence]) -> list[Claim]:
+    """Return the claims. `newer` has the statements that replace others, by the `id()` of these: they no longer hold. A
+    contradiction that nobody has decided changes nothing."""
+    older = defaultdict[int, list[Evidence]](list)
     for one in stated:
-        notes[one.note.id].append(one)
-    outdated: dict[int, Claim] = {}
-    for known in conflicts:
-        older, newer = notes[known.older], notes[known.newer]
-        before = known.before.removesuffix(" …").strip() if known.is_certain else ""
-        by = next(iter(_with_value(newer, known.after or "")), None)
-        for one in _with_value(older, before):
-            outdated[id(one)] = Claim((one,), outdated=before or one.text, replaced_by=by, conflict=known)
-            replaced[id(by)].append(one)
-    claims = list(outdated.values())
-    for group in _grouped([one for one in stated if id(one) not in outdated]):
-        older = [other for one in group for other in replaced[id(one)]]
-        claims.append(Claim(tuple(group), tuple(older)))
+        if id(one) in newer:
+            older[id(newer[id(one)])].append(one)
+    claims = [Claim((one,), (), newer[id(one)], holds=False) for one in stated if id(one) in newer]
+    groups = _grouped([one for one in stated if id(one) not in newer])
+    claims += [Claim(tuple(group), tuple(each for one in group for each in older[id(one)])) for group in groups]
     return sorted(claims, key=lambda one: date_of(one.latest.note), reverse=True)
-
-
-def _with_value(stated: Sequence[Evidence], value: str) -> Sequence[Evidence]:
-    """Return the statements with a value, or all if there is none."""
-    return [one for one in stated if value in one.text.replace("`", "")] or stated
 
 
 def admitted(claims: Iterable[Claim], filters: Filters) -> list[Claim]:
@@ -109,29 +96,11 @@ def admitted(claims: Iterable[Claim], filters: Filters) -> list[Claim]:
     shown = (
         replace(
             one, evidence=told(one.evidence), earlier=told(one.earlier),
-            replaced_by=next(iter(told([one.replaced_by])), None),
+            newer=next(iter(told([one.newer])), None),
         )
         for one in claims
     )  # fmt: skip
     return [one for one in shown if one.evidence]
-
-
-def _attributed(stated: Sequence[Evidence], names: Sequence[Name]) -> Iterator[Evidence]:
-    """Give statements that name nothing the subject of their note's first statement or title."""
-    near = defaultdict[int, list[Name]](list)
-    for name, places in find_mentions(names, [f"{one.note.title}\n{one.said}" for one in stated]):
-        for place in places:
-            near[place].append(name)
-    subject = ""
-    for place, one in enumerate(stated):
-        if one.place == 0:
-            texts = one.said, one.note.title, one.note.title.title()
-            subject = next((name.text for text in texts for name in near[place] if name.begins(text)), "")
-        is_named = any(name.pattern.search(one.said) for name in near[place])
-        if not subject or is_named or one.total > MOST_INHERITED or has_subject(one):
-            yield one
-        else:
-            yield one._replace(subject=subject)
 
 
 def _grouped(stated: Sequence[Evidence]) -> list[list[Evidence]]:
@@ -149,14 +118,27 @@ def _grouped(stated: Sequence[Evidence]) -> list[list[Evidence]]:
     return [group for alike in kept.values() for _, group in alike]
 
 
-def _subjects(claims: Sequence[Claim], names: Iterable[Name]) -> Iterator[Subject]:
-    for project in sorted({one.project for one in claims if one.project}):
+def _subjects(claims: Sequence[Claim], read: ReadSubjects) -> Iterator[Subject]:
+    """Yield the projects, the subjects that a model read, and the names that rules find in what it hasn't read."""
+    projects = sorted({one.project for one in claims if one.project})
+    for project in projects:
         yield Subject("projects", project, [one for one in claims if one.project == project])
-    about, newer = list[tuple[Name, list[Claim], dict[int, Newer]]](), dict[int, Newer]()
-    for name, places in find_mentions(names, [one.text for one in claims]):
-        own = {*words(name.text)}
-        if told := [claims[place] for place in places if {*words(claims[place].text)} - own]:
-            about.append((name, told, find_newer(told, name)))
-            newer |= about[-1][2]
-    for name, told, own_newer in about:
-        yield Subject(name.folder, name.text, newest_first(told, newer | own_newer, name))
+    rest = {key_of(name.text): name for name in find_names(read.left)}
+    for name, about in read.subjects:
+        rest.pop(key_of(name.text), None)
+        yield from _subject(name, about | _mentions(name, read.left), claims, projects)
+    for name in rest.values():
+        yield from _subject(name, _mentions(name, read.left), claims, projects)
+
+
+def _mentions(name: Name, stated: Sequence[Evidence]) -> set[int]:
+    return {id(one) for one in stated if name.pattern.search(one.said)}
+
+
+def _subject(name: Name, about: Set[int], claims: Sequence[Claim], projects: Sequence[str]) -> Iterator[Subject]:
+    """Yield a subject with the claims about it and the claims that replace these, unless a project has its name."""
+    own = {id(one) for one in claims if any(id(each) in about for each in one.evidence)}
+    newer = {id(one.newer) for one in claims if id(one) in own and one.newer}
+    told = [one for one in claims if id(one) in own or any(id(each) in newer for each in one.evidence)]
+    if told and slug(name.text) not in map(slug, projects):
+        yield Subject(name.folder, name.text, told)

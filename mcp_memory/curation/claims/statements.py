@@ -7,12 +7,13 @@ from mcp_memory.curation.claims.claim import Evidence
 from mcp_memory.curation.claims.subjects import shows
 from mcp_memory.models import NoteRecord, Passage
 from mcp_memory.statements.cues import VETO, has_cue
-from mcp_memory.text.language.sentences import beginning, is_explaining, sentences
+from mcp_memory.text.language.sentences import is_explaining, sentences
 from mcp_memory.text.language.terms import content_words
 
 MOST_PASSAGES = 8
 """The most passages of a note; a longer note is a document, of which only the title is a statement."""
-MOST_CHARS = 300
+MOST_CHARS = 600
+"""A longer sentence isn't a statement: it would have to be cut."""
 MOST_WORDS_OF_DOUBT = 4
 """The most content words of a sentence that only doubts the other sentences of its note."""
 
@@ -45,9 +46,11 @@ def statements(note: NoteRecord, passages: Sequence[Passage]) -> Iterator[Eviden
             if is_below or is_head or is_explaining(text):
                 is_below = is_below or (is_head and is_explaining(text) and not is_listed)
                 continue
+            if len(text) > MOST_CHARS:
+                continue
             is_clear = (is_first and not is_listed) or known <= content_words(text)
             line = passage.chunk.start_line + body.count("\n", 0, at)
-            yield Evidence(note, beginning(text, MOST_CHARS), line, "" if is_clear else note.title)
+            yield Evidence(note, text, line, "" if is_clear else note.title)
             is_first = False
 
 

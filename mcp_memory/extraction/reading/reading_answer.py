@@ -1,6 +1,5 @@
 """Checks what a language model answers about a session, and keeps only what the session's words support. Pure."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -33,7 +32,7 @@ from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.language.terms import REPEATED, content_words, coverage, telling_words, words
 from mcp_memory.text.language.word_lists import language_of
 from mcp_memory.text.markdown.inline_text import is_harmless
-from mcp_memory.text.parsed_values import list_at, text_at
+from mcp_memory.text.parsed_values import json_within, list_at, text_at, value_at
 
 MOST_STATEMENTS, MOST_WHEN = 20, 3
 MOST_TEXT_CHARS, MOST_WHEN_CHARS = 500, 80
@@ -116,11 +115,8 @@ class SessionReading:
 
 def check_answer(answer: str, asked: ReadingPrompt) -> SessionReading | None:
     """Return what an answer says and the session supports; None for an answer of another form."""
-    try:  # it may be within a fence, or after words of courtesy
-        given: Mapping[str, Any] = json.loads(answer[answer.find("{") : answer.rfind("}") + 1])
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(given.get("notes"), list):
+    given = json_within(answer)
+    if not isinstance(value_at(given, "notes"), list):
         return None
     items = [cast("Mapping[str, Any]", item) for item in list_at(given, "notes") if isinstance(item, dict)]
     support = _Support(asked)

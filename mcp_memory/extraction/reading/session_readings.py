@@ -14,7 +14,7 @@ from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.core.core import Core
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_log import CandidateOutcome
-from mcp_memory.extraction.reading.reading_answer import SessionReading, check_answer
+from mcp_memory.extraction.reading.reading_answer import check_answer
 from mcp_memory.extraction.reading.reading_prompt import WAITS, ReadingPrompt, ShownNote, build_prompt
 from mcp_memory.extraction.reading.statement_store import StatementStore
 from mcp_memory.extraction.session_notes import SessionNotes, has_words_of
@@ -108,7 +108,8 @@ class SessionReadings:
         fresh_from = max(0, self._finished.handled(checkpoint) - checkpoint.restarts * RESTART)
         done, refused = Counter[str](), list[str]()
         while asked := await self._next_part(captured, fresh_from):
-            reading = await self._ask(asked, turn)
+            reply = await self._core.background.reader.ask(asked.prompt, turn)
+            reading = None if reply.cut else await in_thread(check_answer, reply.text, asked, what="reading an answer")
             done["read"] = 1
             if reading is None:
                 log.warning("a language model answered in another form")
@@ -144,11 +145,6 @@ class SessionReadings:
         book = await in_thread(self._core.projects.book, what="reading the list of projects")
         projects = [project.label for project in book.projects if project.label != captured.project]
         return build_prompt(messages, notes, about, self._core.config.summarizer.prompt_tokens, fresh_from, projects)
-
-    async def _ask(self, asked: ReadingPrompt, turn: JobTurn) -> SessionReading | None:
-        """Return what the model found; None for an answer of another form. Raises SummarizerUnavailable."""
-        reply = await self._core.background.reader.ask(asked.prompt, turn)
-        return None if reply.cut else await in_thread(check_answer, reply.text, asked, what="reading an answer")
 
     async def _notes(self, captured: CapturedMessages) -> list[ShownNote]:
         """Return the notes made from the session, then the notes near to what the person said, the nearest first; no
