@@ -12,16 +12,17 @@ from mcp_memory.integrations.clients.openclaw import OpenClaw
 from mcp_memory.integrations.clients.opencode import OpenCode
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.paths import absolute
+from mcp_memory.vault.note_file import SOUL
 from mcp_memory.vault.vault import Vault
 
 _AGENTS = NotePath("AGENTS.md")
-_FILES = (*map(NotePath, ("USER.md", "SOUL.md", "TOOLS.md")), _AGENTS)
+_FILES = (*map(NotePath, ("USER.md", SOUL, "TOOLS.md")), _AGENTS)
 
 
 def workspace_files(vault: Vault, now: datetime) -> list[NotePath]:
     """Return the files besides `MEMORY.md`, with the logs of today and yesterday; empty if the vault has no
     `SOUL.md`, and so isn't a workspace."""
-    if not vault.glance(NotePath("SOUL.md")):
+    if not vault.glance(SOUL):
         return []
     days = now.date(), now.date() - timedelta(days=1)
     return [*_FILES, *(path for day in days for path in reversed(vault.daily_log.parts(day)))]
