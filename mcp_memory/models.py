@@ -298,6 +298,7 @@ class Filters:
     shared: str = ""  # the folder of notes for all agents
     kinds_out: frozenset[str] = frozenset()  # notes of these kinds are excluded
     now: datetime | None = None  # notes whose `counts_until` is not after this are excluded
+    ended: datetime | None = None  # only notes whose `counts_until` is not after this
     foreign: bool | None = None  # True: only notes that are `is_foreign`; False: only others
     private: PrivateMarks | None = None  # notes that these cover are excluded, and muted notes
 
@@ -318,6 +319,7 @@ class Filters:
             and (self.since is None or (date is not None and date >= self.since))
             and (self.until is None or (date is not None and date < self.until))
             and (self.now is None or (end := note.counts_until) is None or end > self.now)
+            and (self.ended is None or ((end := note.counts_until) is not None and end <= self.ended))
             and (self.foreign is None or note.is_foreign is self.foreign)
             and (self.private is None or not (self.private.cover(note) or any(map(note.is_muted_in, self.names))))
         )

@@ -253,6 +253,13 @@ class WhyRequest:
 
 
 @dataclass(frozen=True)
+class ShownRequest:
+    """The latest `limit` sessions that got notes unasked."""
+
+    limit: int = 30
+
+
+@dataclass(frozen=True)
 class UndoRequest(SelectedChanges):
     """Changes to take back; `target`, or each of several `targets`, may also be the id of a change or run, and a note
     means its last change. `only`: of these, those with these ids. Unless `sure`, only what that would mean."""

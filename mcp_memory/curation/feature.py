@@ -10,6 +10,7 @@ from mcp_memory.curation.claims.answers import ClaimAnswers, ClaimsRequest
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.claims.subject_reading import SubjectReading
 from mcp_memory.curation.decay.archive import Archivist
+from mcp_memory.curation.decay.noise import NoiseRequest, noise
 from mcp_memory.curation.dreams.dream_files import DreamCopies, DreamFiles
 from mcp_memory.curation.dreams.dream_operations import DreamOperations, DreamRequest
 from mcp_memory.curation.dreams.dream_sources import DreamSources
@@ -41,6 +42,7 @@ def build(core: Core) -> Feature:
             "claim_problems": Operation(NoArguments, pages.problems),
             "dream": Operation(DreamRequest, dreams.dream),
             "organize": Operation(OrganizeRequest, pages.organize),
+            "noise": Operation(NoiseRequest, partial(noise, core)),
         },
         jobs=[
             pages.job(),

@@ -242,6 +242,11 @@ class Index(ABC):
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
         """Return notes that match, newest date first; in the same second, the one stored last (by id) first."""
 
+    @abstractmethod
+    def short_notes(self, filters: Filters, most_bytes: int, limit: int = 1000) -> list[NoteRecord]:
+        """Return notes that match and have at most this much text, in UTF-8, in the order of `notes`; perhaps also
+        longer ones whose text repeats itself."""
+
     def pages(self, folder: str | None = None) -> list[NoteRecord]:
         """Return our pages in a folder, or all."""
         return self.notes(Filters(PAGES, path_prefix=folder), 1_000_000)

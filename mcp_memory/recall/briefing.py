@@ -354,8 +354,9 @@ class Briefer:
             shown = [*recalled.unsure, *(recalled.passages or passages)]
             self.shown_notes.add(session, project, prompt, recalled.text, shown)
             self.log.add(
-                self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt, event
-            )
+                self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt, event,
+                count_tokens(recalled.text),
+            )  # fmt: skip
 
         await _look("noting what was shown", record)
         recalled = replace(recalled, frame=replace(recalled.frame, as_of=None))

@@ -35,9 +35,10 @@ class BriefingLog:
     def add(
         self, at: datetime, session: str, project: str | None, passages: Iterable[Passage],
         chunks: Iterable[RankedChunk], confidence: float | None, prompt: str | None, event: str = "session-start",
+        tokens: int = 0,
     ) -> None:  # fmt: skip
-        """Record the passages given at `event`, by default a `prompt`. Each note is recorded once, with its best
-        passage and the relevance that it has without earlier showings."""
+        """Record the passages given at `event`, by default a `prompt`, in a text of so many `tokens`. Each note is
+        recorded once, with its best passage and the relevance that it has without earlier showings."""
         scored, outcomes = {chunk.passage.chunk_id: chunk for chunk in chunks}, self.uses.outcomes(project)
         given: dict[str, Facts] = {}
         for passage in passages:
@@ -52,7 +53,7 @@ class BriefingLog:
         self.uses.add(map(NoteId, given), how, question=prompt, session=session)
         event, sure = "prompt" if prompt else event, confidence and round(confidence, 3)
         when = {"at": format_when(at), "session": session, "project": project, "event": event}
-        self.lines.try_append({**when, "confidence": sure, "passages": list(given.values())})
+        self.lines.try_append({**when, "tokens": tokens, "confidence": sure, "passages": list(given.values())})
 
     def given(self, session: str, limit: int, note: str | None = None) -> list[dict[str, Any]]:
         """Return the latest `limit` records of a session (`client/id` or `id`), of the `last` session, or of `all`, if

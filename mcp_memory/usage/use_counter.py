@@ -150,6 +150,17 @@ class UseCounter:
         self._transact(read)
         return found
 
+    def used_since(self, day: date) -> set[str]:
+        """Return the notes and log entries that were found or told since a day; none if the counts are lost."""
+        found, used = set[str](), "SELECT DISTINCT note FROM uses WHERE day >= ? AND found + told > 0"
+
+        def read(database: sqlite3.Connection) -> None:
+            self._flush(database)
+            found.update(note for (note,) in database.execute(used, [day.isoformat()]))
+
+        self._transact(read)
+        return found
+
     def read_unanswered(self) -> list[UnansweredQuestion]:
         """Return the unanswered questions, the most asked first; empty if the counts are lost."""
         stored: list[StoredQuestion] = []

@@ -312,6 +312,14 @@ class IndexContract:
         assert [record.path for record in index.notes(EVERY_STATE, limit=1)] == ["a.md"]
         assert [record.path for record in index.scan(generation.number, NotePath("a.md"), 2)] == ["b.md", "c.md"]
 
+    def test_short_notes_are_found_by_their_whole_text(self, index: Index) -> None:
+        long = "Kiln, glaze, port, deploy, friday, region, build, cache, queue and index."
+        texts = {"a.md": ["ok then"], "b.md": [long], "c.md": ["ok", long], "d.md": ["größe"]}
+        start(index, [make_upsert(path, found) for path, found in texts.items()])
+        assert [record.path for record in index.short_notes(EVERY_STATE, 7)] == ["a.md", "d.md"]
+        assert [record.path for record in index.short_notes(EVERY_STATE, 7, limit=1)] == ["a.md"]
+        assert index.short_notes(EVERY_STATE, 6) == []
+
     def test_imported_private_and_muted_notes_can_be_left_out(self, index: Index) -> None:
         foreign: dict[str, dict[str, Any]] = {
             "imported/x/a.md": {},
@@ -577,6 +585,9 @@ class IndexContract:
             (Filters(everything, now=day - timedelta(microseconds=1)), set(notes)),
             (Filters(everything, now=day), set(notes) - {"dir/c.md"}),
             (Filters(everything, now=day + timedelta(days=1)), set(notes) - {"dir/c.md", "dir/sub/e.md"}),
+            (Filters(everything, ended=day - timedelta(microseconds=1)), set()),
+            (Filters(everything, ended=day), {"dir/c.md"}),
+            (Filters(everything, ended=day + timedelta(days=1)), {"dir/c.md", "dir/sub/e.md"}),
         ]
         for filters, expected in cases:
             found = _paths_found(index, filters)

@@ -14,6 +14,7 @@ from mcp_memory.core.requests import (
     MuteRequest,
     NoArguments,
     PreviewRequest,
+    ShownRequest,
     TitlesRequest,
     TranscriptRequest,
     TranscriptsRequest,
@@ -27,6 +28,7 @@ from mcp_memory.engine.history.change_history import find_titled
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.recall.briefing_log import matched_words
 from mcp_memory.recall.moments.left_off import last_sessions
+from mcp_memory.runtime.json_lines import Facts
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
 from mcp_memory.search.note_lookup import Place
@@ -44,6 +46,9 @@ twice; use `supersedes` where an older note is no longer true. Say nothing to th
 
 COUNT_S = 0.2
 """The most time of a session's start for counting what waits for review."""
+
+MOST_RECORDS = 2_000
+"""The most records of answers that are read for a list of sessions, in some 20 ms."""
 
 
 async def advise(core: Core, request: AdviseRequest) -> Payload:
@@ -192,12 +197,45 @@ async def why(core: Core, request: WhyRequest) -> Payload:
         for passage, project in ((passage, one.get("project")) for one in found for passage in one["passages"]):
             note, title = find_titled(core, passage["id"], titles)
             passage |= {"path": note.path if note else passage["path"], "title": title}
+            passage["private"] = note is not None and note.is_private
             if outcome := core.recall.uses.outcomes(project).get(passage["id"]):
                 needed = with_odds(LIKELY, 1 / outcome.odds)
                 passage |= {"shown": outcome.shown, "used": outcome.used, "needed": round(needed, 3)}
         return found
 
     return {"given": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading what was given")}
+
+
+async def shown(core: Core, request: ShownRequest) -> Payload:
+    """List the sessions that got notes unasked, the latest first, each with the number of answers, tokens and notes,
+    and of the notes that an agent of its project is known to have used after such an answer."""
+
+    def read() -> list[Payload]:
+        sessions = dict[str, list[Facts]]()
+        for one in core.recall.log.given("all", MOST_RECORDS):
+            if one["session"] in sessions or len(sessions) < request.limit:
+                sessions.setdefault(one["session"], []).append(one)
+        return [_session_payload(core, found) for found in sessions.values()]
+
+    return {"sessions": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading what was given")}
+
+
+def _session_payload(core: Core, records: Sequence[Facts]) -> Payload:
+    """Describe a session by its records, the latest first."""
+    latest = records[0]
+    project = latest.get("project")
+    notes = {passage["id"] for one in records for passage in one["passages"]}
+    uses = core.recall.uses.outcomes(project)
+    return {
+        "session": latest["session"],
+        "project": project,
+        "first": records[-1]["at"],
+        "last": latest["at"],
+        "answers": len(records),
+        "tokens": sum(one.get("tokens", 0) for one in records),
+        "notes": len(notes),
+        "used": sum(note in uses and uses[note].used > 0 for note in notes),
+    }
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -213,4 +251,5 @@ OPERATIONS: Mapping[str, Operation] = {
     "titles": Operation(TitlesRequest, titles),
     "mute": Operation(MuteRequest, mute),
     "why": Operation(WhyRequest, why),
+    "shown": Operation(ShownRequest, shown),
 }

@@ -69,6 +69,8 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
             add(f"date {comparison} ?", bound)
     if (now := microseconds(filters.now)) is not None:
         add("(expires IS NULL OR expires > ?)", now)
+    if (ended := microseconds(filters.ended)) is not None:
+        add("expires <= ?", ended)
     _select_by_origin(filters, add)
     if filters.private is not None:
         _leave_out(tables, filters.private, add)

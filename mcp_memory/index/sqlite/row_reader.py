@@ -36,6 +36,16 @@ def records_admitted(connection: sqlite3.Connection, tables: Tables, filters: Fi
     return records(connection, tables, f"{clause} ORDER BY {ORDER} LIMIT ?", [*values, max(limit, 0)])
 
 
+def short_records(
+    connection: sqlite3.Connection, tables: Tables, filters: Filters, most_bytes: int, limit: int
+) -> list[NoteRecord]:
+    """Return notes, as `Index.short_notes` does. Texts are compressed where that makes them shorter."""
+    clause, values = condition(tables, filters)
+    length = f"SELECT length(text) FROM {tables.chunks} chunk WHERE chunk.id {_IDS_OF_NOTE}"
+    short = f"{clause} AND size = 1 AND ({length}) <= ? ORDER BY {ORDER} LIMIT ?"
+    return records(connection, tables, short, [*values, most_bytes, max(limit, 0)])
+
+
 def ids_ending(connection: sqlite3.Connection, tables: Tables, ending: str) -> list[NoteId]:
     """Return ids with this ending, as `Index.find_ids` does. Reads every row: for ids that a person or agent passes."""
     notes = connection.execute(f"SELECT id FROM {tables.notes} WHERE id LIKE ?", [f"%{ending}"])

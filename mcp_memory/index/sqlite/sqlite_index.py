@@ -230,6 +230,10 @@ class SqliteIndex(LinkTable):
         with open_snapshot(self.database) as now:
             return row_reader.records_admitted(now.connection, now.tables, filters, limit) if now else []
 
+    def short_notes(self, filters: Filters, most_bytes: int, limit: int = 1000) -> list[NoteRecord]:
+        with open_snapshot(self.database) as now:
+            return row_reader.short_records(now.connection, now.tables, filters, most_bytes, limit) if now else []
+
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
         with self.database.read() as connection:
             generations.require(connection, generation)

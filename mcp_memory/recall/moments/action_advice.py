@@ -111,14 +111,16 @@ class ActionAdvisor:
         def told(passage: Passage, mention: Mention, *, is_stop: bool) -> Advice:
             event = "before-tool" if output is None else "after-tool"
             briefer.withdrawals.add(session, [passage])
-            briefer.log.add(briefer.answerer.clock(), session, project, [passage], (), None, None, event)
+            now, shown = briefer.answerer.clock(), passage
             frame = TextFrame("memory about this", None, (), str(self.vault.roots()[""])).within(BUDGET_TOKENS)
             if until := _refuses_until(passage, action):
                 passage = replace(passage, remark=f"no end was named, so it refuses calls only until {until:%Y-%m-%d}")
             excerpt = _line(excerpt_of(passage, project), mention)
             text = render(frame, fit([excerpt], BUDGET_TOKENS * CHARS_PER_TOKEN))
             text = _STOPPED.format(text) if is_stop else text
-            return {"text": text, "tokens": count_tokens(text), "notes": [passage.shown_id], "stops": is_stop}
+            tokens = count_tokens(text)
+            briefer.log.add(now, session, project, [shown], (), None, None, event, tokens)
+            return {"text": text, "tokens": tokens, "notes": [passage.shown_id], "stops": is_stop}
 
         if action.commands and action.only_reads if output is not None else not (action.files or action.commands):
             return {**_SILENCE}
