@@ -72,5 +72,9 @@ def test_a_note_that_changed_meanwhile_stays(place: Place):
 
 def test_each_kind_says_when_there_is_none(place: Place):
     with memory(place) as browser:
-        for kind, words in {"unused": "used in the last 90 days", "expired": "has expired", "imported": "was imported"}.items():
+        for kind, words in {
+            "unused": "used in the last 90 days",
+            "expired": "has expired",
+            "imported": "was imported",
+        }.items():
             assert words in browser.see(f"/ui/noise?kind={kind}").text
