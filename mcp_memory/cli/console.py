@@ -72,12 +72,16 @@ def columns() -> int | None:
     return shutil.get_terminal_size().columns if is_terminal() or os.environ.get("COLUMNS") else None
 
 
+def _in_one_line(text: str) -> str:
+    return visible(" ".join(text.split()))
+
+
 def table(rows: Sequence[Sequence[str]], flexible: int) -> list[str]:
     """Return a line for each row, with aligned columns and without empty columns. On a terminal, cut cells of the
     `flexible` column where a line would be too long."""
     if not rows:
         return []
-    cells = [[visible(" ".join(cell.split())) for cell in row] for row in rows]
+    cells = [list(map(_in_one_line, row)) for row in rows]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     spaces = 2 * (sum(width > 0 for width in widths) - 1)
     if (room := columns()) and sum(widths) + spaces > room:

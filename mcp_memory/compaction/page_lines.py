@@ -60,12 +60,16 @@ def _statement_in(kind: str, text: str) -> str:
         ruling = list(filter(is_rule, telling))
         chosen = (ruling or telling)[-1:]
     else:
-        ruling = [one for one in telling if _rules(one) or {fact.kind for fact in facts(one)} - {"name", "negation"}]
+        ruling = [one for one in telling if _rules(one) or _has_value(one)]
         chosen = (ruling or telling)[:1]
     for one in ruling:
         if one not in chosen and sum(map(len, chosen)) + len(one) <= MOST_CHARS:
             chosen.append(one)
     return _joined(one for one in telling if one in chosen)
+
+
+def _has_value(sentence: str) -> bool:
+    return any(fact.kind not in {"name", "negation"} for fact in facts(sentence))
 
 
 def _joined(found: Iterable[str]) -> str:

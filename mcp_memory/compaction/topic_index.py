@@ -200,13 +200,18 @@ def nearest_topics(at: int, folders: Sequence[str], directions: NDArray[np.float
     return chosen
 
 
+def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:
+    """Return the unit vector between the notes of a topic."""
+    vectors = index.mean_vectors([note.path for note in topic.all_notes])
+    return unit(vectors.sum(axis=0))
+
+
 def _with_new_lists(
     topics: Sequence[Topic], texts: dict[NotePath, str], vault: Vault, index: Index
 ) -> Iterator[WriteStep]:
     if not texts:
         return
-    means = (index.mean_vectors([note.path for note in topic.all_notes]) for topic in topics)
-    directions = np.stack([unit(vectors.sum(axis=0)) for vectors in means])
+    directions = np.stack([_direction(topic, index) for topic in topics])
     folders = [topic.folder for topic in topics]
     for at, topic in enumerate(topics):
         if (text := texts.get(topic.page_path)) is not None:

@@ -331,8 +331,8 @@ class BriefRequest(TranscriptRequest):
 
 @dataclass(frozen=True)
 class PreviewRequest:
-    """What a session that has seen nothing would get unasked with this prompt, after this `answer` of its agent, and
-    what not. Nothing is recorded."""
+    """Preview the notes that a fresh session would get with this prompt, after this `answer` of its agent, and those
+    that it wouldn't. Nothing is recorded."""
 
     prompt: str
     project: str | None = None

@@ -97,10 +97,7 @@ def _same_note(
     now = [note for note in came if note.path not in found and _has_no_id(note)]
     if not was or len(was) * len(now) > MOST_COMPARED:
         return found
-    texts = {
-        note.path: runs([word for passage in index.passages(note.path) for word in passage.chunk.text.split()], RUN)
-        for note in (*was, *now)
-    }
+    texts = {note.path: runs(_words_of(index, note), RUN) for note in (*was, *now)}
     alike = [
         (one.path, other.path)
         for one in now
@@ -111,6 +108,10 @@ def _same_note(
     claims = Counter(path for pair in alike for path in pair)
     found |= {path: other for path, other in alike if claims[path] == claims[other] == 1}
     return found
+
+
+def _words_of(index: Index, note: NoteRecord) -> list[str]:
+    return [word for passage in index.passages(note.path) for word in passage.chunk.text.split()]
 
 
 def _has_no_id(note: NoteRecord) -> bool:

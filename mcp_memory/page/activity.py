@@ -14,7 +14,7 @@ from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 
 MOST_WEEKS = 26
 MOST_BYTES = 1_000_000
-"""As the hooks write it: a full file becomes the older one of two."""
+"""The size at which the hooks make a full file the older one of two."""
 
 
 @dataclass(frozen=True)

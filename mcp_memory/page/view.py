@@ -16,7 +16,7 @@ from mcp_memory.core.serializers import Payload
 
 @dataclass(frozen=True)
 class Flash:
-    """What became of an action, shown once. `undo`: the change, run or note, or several of them, to pass to the action
+    """The outcome of an action, shown once. `undo`: the change, run or note, or several of them, to pass to the action
     `undo_by`."""
 
     text: str
@@ -57,8 +57,8 @@ class Visit:
 
 @dataclass(frozen=True)
 class Instead:
-    """What an action shows instead of the page that it was on, such as a conflict: the view of this name with these
-    values. `here`: the page that its forms lead back to."""
+    """A view that an action shows in place of the page that it was on, such as a conflict. `values` fill its template.
+    `here`: the page that its forms lead back to."""
 
     view: str
     here: str
@@ -67,7 +67,7 @@ class Instead:
 
 @dataclass(frozen=True)
 class Action:
-    """What a form does: it passes `fields`, unless they are empty, and `fixed` arguments to an operation. A field in
+    """An operation behind a form, which passes it `fields`, unless they are empty, and `fixed` arguments. A field in
     `lists` may be sent several times. `done`: what to say then. `undo`: the field with the note that `undo` takes."""
 
     operation: str

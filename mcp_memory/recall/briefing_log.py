@@ -37,7 +37,7 @@ class BriefingLog:
         chunks: Iterable[RankedChunk], confidence: float | None, prompt: str | None, event: str = "session-start",
         tokens: int = 0,
     ) -> None:  # fmt: skip
-        """Record the passages given at `event`, by default a `prompt`, in a text of so many `tokens`. Each note is
+        """Record the passages given at `event`, by default a `prompt`, in a text of this many `tokens`. Each note is
         recorded once, with its best passage and the relevance that it has without earlier showings."""
         scored, outcomes = {chunk.passage.chunk_id: chunk for chunk in chunks}, self.uses.outcomes(project)
         given: dict[str, Facts] = {}

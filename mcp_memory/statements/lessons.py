@@ -230,8 +230,8 @@ class Trouble:
         yield Candidate.from_message(self.solved, StatementKind.FIX, text, score, False, title, "", self.former)
 
     def _solution(self) -> Attempt:
-        """Return the changes that were kept, with the commands after them, and the messages that explain them best:
-        two before the last change, unless they announce one in vain, and one after it."""
+        """Return the changes that were kept, the commands after them, and the messages that explain them best. Two such
+        messages come before the last change, unless they announce a vain change, and another one after it."""
         kept = [one for one in self.messages if is_edit(one) and one not in self.vain]
         first = self.messages.index(kept[0]) if kept else self.begin
         turning = self.changes[-1:] or [one for one in self.last if one.is_persons] or self.last
@@ -260,8 +260,8 @@ class Trouble:
                 yield one
 
     def _telling_error(self, worked: Attempt) -> str:
-        """Return the line that shares most with what was asked, told and changed, from the first output and those of
-        the programs that `worked` at last. A word that several lines have says less about one of them."""
+        """Return the line that shares most with the question, the explanation and the change. Lines are from the first
+        output, or from the outputs of the programs that `worked` at last. A word in several lines weighs less."""
         names = {name for one in worked for name in programs(one)}
         later = [line for one in self.failed[1:] if programs(one) & names for line in error_lines(one.text)]
         lines = [*self.pasted, *(line for one in self.failed[:1] for line in error_lines(one.text))] or later

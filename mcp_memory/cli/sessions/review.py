@@ -104,10 +104,12 @@ def _review(cli: CommandContext, wanted: Facts) -> None:
     lines += ["", f"mcp-memory review {', or '.join(decide)}; on a terminal: by keys"] if shown else [nothing]
     if stored := len(items) - len(shown):
         lines.append(f"{counted(stored, 'note')} stored already: mcp-memory review --stored")
-    conflicts = (
-        {"id": item["id"], "why": item["why"], **{note["role"]: note for note in item["notes"]}} for item in items
-    )
-    cli.show({"conflicts": list(conflicts)} if is_conflict else {"waiting": items}, lines)
+    cli.show({"conflicts": list(map(_by_role, items))} if is_conflict else {"waiting": items}, lines)
+
+
+def _by_role(conflict: Facts) -> Facts:
+    roles = {note["role"]: note for note in conflict["notes"]}
+    return {"id": conflict["id"], "why": conflict["why"], **roles}
 
 
 def _decide_each(cli: CommandContext, decisions: Mapping[str, Sequence[str]]) -> None:

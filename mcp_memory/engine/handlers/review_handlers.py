@@ -51,8 +51,7 @@ async def _with_near(core: Core, items: Sequence[ReviewItem]) -> list[ReviewItem
     near = await core.search.near_notes.beside([item.text for item in items if item.what == CANDIDATE])
     notes = iter(near)
     return [
-        replace(item, near=[_near_payload(one) for one in next(notes)]) if item.what == CANDIDATE else item
-        for item in items
+        replace(item, near=list(map(_near_payload, next(notes)))) if item.what == CANDIDATE else item for item in items
     ]
 
 

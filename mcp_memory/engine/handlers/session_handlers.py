@@ -25,9 +25,10 @@ from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.storing import index_written
 from mcp_memory.engine.handlers.review_handlers import waiting
 from mcp_memory.engine.history.change_history import find_titled
-from mcp_memory.models import NoteId, NotePath
+from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.recall.briefing_log import matched_words
 from mcp_memory.recall.moments.left_off import last_sessions
+from mcp_memory.recall.prompt_preview import Considered
 from mcp_memory.runtime.json_lines import Facts
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
@@ -85,37 +86,36 @@ async def brief(core: Core, request: BriefRequest) -> Payload:
 async def preview(core: Core, request: PreviewRequest) -> Payload:
     asked = checked_query(request.prompt), request.project, request.answer
     found = await core.recall.briefer.preview(*asked, deadline_s=request.within_ms / 1000)
-    lists = {
-        name: [
-            {
-                "id": one.passage.shown_id, "path": one.passage.note.path, "line": one.passage.chunk.start_line,
-                "title": one.passage.note.title, "kind": one.passage.note.kind,
-                "project": note_of(one.passage).project, "private": note_of(one.passage).is_private,
-                "text": one.passage.chunk.text, "words": matched_words(request.prompt, one.passage.chunk.text),
-                "relevance": round(one.relevance, 3), "why": one.why,
-            }
-            for one in considered
-        ]
-        for name, considered in (("shown", found.shown), ("not_shown", found.not_shown))
+    facts = {name: getattr(found, name) for name in ("text", "tokens", "confidence", "degraded")}
+    shown = [_considered_payload(one, request.prompt) for one in found.shown]
+    not_shown = [_considered_payload(one, request.prompt) for one in found.not_shown]
+    return visible_in({**facts, "shown": shown, "not_shown": not_shown})
+
+
+def _considered_payload(one: Considered, prompt: str) -> Payload:
+    passage, note = one.passage, note_of(one.passage)
+    return {
+        "id": passage.shown_id, "path": passage.note.path, "line": passage.chunk.start_line,
+        "title": passage.note.title, "kind": passage.note.kind, "project": note.project, "private": note.is_private,
+        "text": passage.chunk.text, "words": matched_words(prompt, passage.chunk.text),
+        "relevance": round(one.relevance, 3), "why": one.why,
     }  # fmt: skip
-    return visible_in(
-        {**lists, **{name: getattr(found, name) for name in ("text", "tokens", "confidence", "degraded")}}
-    )
+
+
+def _left_off_payload(page: NoteRecord, text: str) -> Payload:
+    return {
+        **{name: getattr(page, name) for name in ("id", "path", "title", "project", "session", "source")},
+        "date": page.date and page.date.isoformat(timespec="seconds"),
+        "private": page.is_private,
+        "left_open": text,
+    }
 
 
 async def left_off(core: Core, _: NoArguments) -> Payload:
     """Return where the last session of each project left off, the latest first."""
 
     def read() -> list[Payload]:
-        return [
-            {
-                **{name: getattr(page, name) for name in ("id", "path", "title", "project", "session", "source")},
-                "date": page.date and page.date.isoformat(timespec="seconds"),
-                "private": page.is_private,
-                "left_open": text,
-            }
-            for page, text in last_sessions(core.vault, core.index)
-        ]
+        return [_left_off_payload(page, text) for page, text in last_sessions(core.vault, core.index)]
 
     return visible_in({"sessions": await in_thread(read, what="reading pages of sessions")})
 
@@ -207,8 +207,8 @@ async def why(core: Core, request: WhyRequest) -> Payload:
 
 
 async def shown(core: Core, request: ShownRequest) -> Payload:
-    """List the sessions that got notes unasked, the latest first, each with the number of answers, tokens and notes,
-    and of the notes that an agent of its project is known to have used after such an answer."""
+    """List the sessions that got notes unasked, the latest first, each with the number of answers, tokens and notes.
+    `used` counts the notes that an agent of its project is known to have used afterwards."""
 
     def read() -> list[Payload]:
         sessions = dict[str, list[Facts]]()

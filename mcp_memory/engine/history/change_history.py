@@ -87,7 +87,7 @@ class ChangeHistory:
     """The changes as they are known at one moment. Reads files: make it, and ask it, in a thread."""
 
     def __init__(self, core: Core, changes: Sequence[NoteChange] | None = None) -> None:
-        """Take these changes, the latest first, or read all. What undid a change is later than the change."""
+        """Take these changes, the latest first, or read all. An undo is later than the change that it reverses."""
         self._core = core
         self.changes = core.vault.changes.changes() if changes is None else changes
         self._looked_for, self._undone = 0, set[str]()

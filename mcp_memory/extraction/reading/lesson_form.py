@@ -41,7 +41,8 @@ def find_lesson(words: SessionWords, given: Mapping[str, str], quotes: Sequence[
     is_persons = all(messages[at].is_persons for at in found.values())
     proved = max([*proof, *heard, 0])
     doubt = "" if proved > min(found.values()) or is_persons else "nothing in the session confirms it"
-    if any(_is_wrong(one.text) for one in [one for one in messages[proved + 1 :] if one.is_persons][:PATIENCE]):
+    later = [one.text for one in messages[proved + 1 :] if one.is_persons]
+    if any(map(_is_wrong, later[:PATIENCE])):
         doubt = doubt or "it was perhaps refuted later"
     error = plain(given["error"])
     printed = [at for at, one in enumerate(messages) if error and not one.is_assistants and error in plain(one.text)]

@@ -205,7 +205,7 @@ class _Support:
         """Return True if the quotations or the replaced note say what the statement says, and have the names and
         numbers of its part `exact`. False if words around them do, such as a text that the person answers; None
         otherwise."""
-        lines = [{word for word in content_words(line) if not word.isdigit()} for line in text.split("\n")]
+        lines = list(map(_words_of, text.split("\n")))
         words = set[str]().union(*lines)
         shared = content_words(text) & content_words(evidence.text)
         is_long = any(len(line) > MOST_TEXT_CHARS for line in text.split("\n"))
@@ -239,6 +239,10 @@ class _Support:
     def _figures(self, text: str) -> set[str]:
         """Return the numbers of a statement, except in written dates."""
         return numbers(self._date.sub(" ", in_english(text)))
+
+
+def _words_of(line: str) -> set[str]:
+    return {word for word in content_words(line) if not word.isdigit()}
 
 
 def _agree(text: str, evidence: Quotations, of: ShownNote | None) -> bool:

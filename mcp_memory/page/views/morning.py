@@ -10,7 +10,7 @@ from mcp_memory.core.serializers import Payload
 from mcp_memory.page.view import View, Visit
 
 WAITING = ("conflict", "double", "candidate", "proposal")
-"""What is worth a morning; the rest waits in the view of reviews."""
+"""The items worth a morning; the view of reviews has the others, too."""
 MOST_WAITING, MOST_CHANGES, MOST_ON_ONE_PAGE = 4, 40, 640
 PAUSE = timedelta(minutes=30)
 """How long a person is away before the page counts a new look."""
@@ -31,7 +31,7 @@ async def show(visit: Visit) -> Mapping[str, Any]:
     waits = await visit.ask("waiting", only=[*WAITING], limit=MOST_WAITING)
     sessions = (await visit.ask("left_off"))["sessions"]
     changes = await visit.ask("changes", since=period.since, until=period.until, limit=limit, project="*")
-    listed = {name: [one for one in due if one["stage"] in stages] for name, stages in STAGES.items()}
+    listed = {name: _in_stages(due, stages) for name, stages in STAGES.items()}
     first = due or waits["waiting"] or sessions or changes["changes"]
     is_empty = not first and (await visit.ask("list", limit=1, project="*"))["nothing_stored"]
     return {
@@ -47,6 +47,10 @@ async def show(visit: Visit) -> Mapping[str, Any]:
 
 
 VIEW = View("morning", "Morning", "What is due, what waits for you, and what changed.", show)
+
+
+def _in_stages(due: Sequence[Payload], stages: Sequence[str]) -> list[Payload]:
+    return [one for one in due if one["stage"] in stages]
 
 
 class Period:
@@ -83,7 +87,7 @@ def _last_look(visit: Visit) -> datetime:
     """Return when the person looked before, at least a pause ago; the beginning of the day if they never did."""
     before = visit.now.replace(hour=0, minute=0, second=0, microsecond=0)
     latest = before
-    with suppress(ValueError):  # there is no cookie yet
+    with suppress(ValueError):  # the browser has no cookie of ours yet
         before, latest = map(datetime.fromisoformat, visit.request.cookies.get(LOOKED, "").split("~"))
     if latest.tzinfo is None or before.tzinfo is None or latest > visit.now:  # not ours, or the clock was wrong
         return visit.now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -98,7 +102,7 @@ def _days(changes: Sequence[Payload]) -> list[tuple[str, list[Payload]]]:
 
 
 def _grouped(day: tuple[str, list[Payload]]) -> tuple[str, list[list[Payload]]]:
-    """Return the day's changes in groups: those of one run and kind together if there are several, others alone."""
+    """Return the day's changes in groups. Several changes of one run and kind share a group."""
     groups = list[list[Payload]]()
     for (run, _), members in groupby(day[1], lambda one: (one["run"], one["kind"])):
         found = list(members)

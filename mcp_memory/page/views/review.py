@@ -32,7 +32,7 @@ async def show(visit: Visit) -> Mapping[str, Any] | Any:
     limit = visit.number("n", MOST, MOST_ON_ONE_PAGE)
     found = await visit.ask("waiting", only=[*KINDS[kind][1]], limit=limit, near=True)
     items = list(map(_compared, found["waiting"]))
-    groups = [[items[number] for number in group] for group in by_subject(list(map(_words_of, items)))]
+    groups = [list(map(items.__getitem__, group)) for group in by_subject(list(map(_words_of, items)))]
     chosen = visit.request.query_params.getlist("items")
     choice = visit.query("choice")
     counts = [sum(one["what"] == what for one in items) for what in KINDS[kind][1]]

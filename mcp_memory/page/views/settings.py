@@ -25,7 +25,7 @@ async def show(visit: Visit) -> Mapping[str, Any]:
     known = {f"{one['section']}.{one['key']}": one for one in found["settings"]}
     return {
         "file": found["file"],
-        "groups": {title: [(key, known[key]) for key in keys] for title, keys in GROUPS.items()},
+        "groups": {title: list(zip(keys, map(known.__getitem__, keys), strict=True)) for title, keys in GROUPS.items()},
         "waits": any(one["now"] != one["value"] and one["section"] != AT_ONCE for one in known.values()),
     }
 
