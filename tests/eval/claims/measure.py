@@ -21,11 +21,13 @@ from typing import Any
 import anyio
 
 from mcp_memory.core.core import EngineConfig
+from mcp_memory.core.line_reader import LineReader
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.engine.engine import open_engine
 from mcp_memory.errors import NotFound
 from mcp_memory.models import Filters
 from mcp_memory.recall.config import RecallConfig
+from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.topics.config import TopicsConfig
 from tests.eval.ninety_days.replay import Count
 from tests.support.keyword_engine import KeywordEngine
@@ -81,7 +83,9 @@ async def measure(file: Path, place: Path, models: Path, wrong: list[str]) -> Ma
         await embedded(engine)
         await engine.conflicts()
         with index_of(engine) as index:
-            base = ClaimBase(index, Filters(private=RecallConfig().private_marks, foreign=False), lambda: now)
+            of_the_person = Filters(private=RecallConfig().private_marks, foreign=False)
+            no_model = LineReader(SummarizerConfig(), settings.state / "read-lines.jsonl")
+            base = ClaimBase(index, of_the_person, lambda: now, no_model)
             claims = base.claims(Filters(now=now))
             pairs = {frozenset((one.older, one.newer)) for one in index.conflicts()}
         holding = {one.note.id for claim in claims if claim.holds for one in claim.evidence}
@@ -103,12 +107,12 @@ async def measure(file: Path, place: Path, models: Path, wrong: list[str]) -> Ma
                 await engine.perform("claims", {"subject": question["subject"]})
                 counts[SUBJECTS].right += 1
             counts[SUBJECTS].of += 1
-            told = await engine.recall(query=question["q"])
+            answer = await engine.recall(query=question["q"])
             for n in question["hold"]:
-                is_right = _is_in(labelled[n - 1].text, told)
+                is_right = _is_in(labelled[n - 1].text, answer)
                 _add(counts[RECALLED], wrong, f"{RECALLED}: {question['q']}: {labelled[n - 1].text}", is_right=is_right)
             for n in question["not"]:
-                kept_out = not _is_in(labelled[n - 1].text, told)
+                kept_out = not _is_in(labelled[n - 1].text, answer)
                 _add(counts[NOT_TOLD], wrong, f"{NOT_TOLD}: {question['q']}: {labelled[n - 1].text}", is_right=kept_out)
     return counts
 
