@@ -35,7 +35,12 @@ def test_a_setting_is_changed_in_the_file_and_nothing_else(place: Place):
 
 @pytest.mark.parametrize(
     ("key", "value", "words"),
-    [("capture.keep_days", "x", "whole number"), ("hooks.ask_below", "7", "0 to 1"), ("hooks.of", "", "hooks.off")],
+    [
+        ("capture.keep_days", "x", "whole number"),
+        ("hooks.ask_below", "7", "0 to 1"),
+        ("capture.keep_days", " ", "type a value"),
+        ("daemon.auth", "none", "doesn't show that setting"),
+    ],
 )
 def test_an_unusable_value_is_refused_and_nothing_is_written(place: Place, key: str, value: str, words: str):
     with memory(place) as browser:

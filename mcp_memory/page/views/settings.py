@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_memory.page.view import Action, View, Visit
+from mcp_memory.page.view import Action, Flash, View, Visit
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Shown to agents": ("hooks.enabled", "hooks.off", "hooks.ask_below", "recall.private", "recall.apart"),
@@ -30,10 +30,22 @@ async def show(visit: Visit) -> Mapping[str, Any]:
     }
 
 
+class SettingChange(Action):
+    """A new value for a setting that the view shows."""
+
+    async def answer(self, visit: Visit) -> Flash:
+        if not any(visit.sent("key") in keys for keys in GROUPS.values()):
+            return Flash("Nothing was changed: this view doesn't show that setting.", is_error=True)
+        if not visit.sent("value").strip():
+            return Flash("Nothing was changed: type a value. To empty a list, edit the file.", is_error=True)
+        await visit.ask("settings", key=visit.sent("key"), value=visit.sent("value"))
+        return Flash("Changed.")
+
+
 VIEW = View(
     "settings",
     "Settings",
     "What mcp-memory does by itself, and the line that changes it.",
     show,
-    actions={"change-setting": Action("settings", "Changed.", ("key", "value"))},
+    actions={"change-setting": SettingChange("settings", "Changed.")},
 )
