@@ -48,7 +48,7 @@ def memory(world: World) -> str:
 
 
 async def test_an_entry_goes_to_the_end_of_its_section(world: World) -> None:
-    world.with_home("").write("MEMORY.md", CURATED)
+    world.write("MEMORY.md", CURATED)
     async with world.engine() as engine:
         added = await remember(engine, "Tea, not coffee.", "preferences", source="codex")
         assert (added.path, added.outcome, added.indexed) == ("MEMORY.md", Outcome.CREATED, "keywords")
@@ -72,7 +72,7 @@ async def test_the_file_is_made_and_keeps_its_line_endings(world: World) -> None
 
 
 async def test_an_entry_is_replaced_and_comes_back(world: World) -> None:
-    world.with_home("").write("MEMORY.md", CURATED)
+    world.write("MEMORY.md", CURATED)
     async with world.engine() as engine:
         text = await engine.recall(path="MEMORY.md")
         ids = {words: entry for entry, words in re.findall(r'(#[0-9a-f]{8}) "([^"]*)"', text.splitlines()[-1])}
@@ -105,7 +105,7 @@ async def test_an_entry_is_replaced_and_comes_back(world: World) -> None:
 
 
 async def test_a_forgotten_entry_is_kept(world: World) -> None:
-    world.with_home("").write("MEMORY.md", CURATED)
+    world.write("MEMORY.md", CURATED)
     async with world.engine() as engine:
         added = await remember(engine, "Tea, not coffee.")
         before = memory(world)
@@ -132,7 +132,7 @@ async def test_a_forgotten_entry_is_kept(world: World) -> None:
 
 
 async def test_what_a_stale_save_removes_can_be_put_back(world: World) -> None:
-    world.with_home("").write("MEMORY.md", CURATED)
+    world.write("MEMORY.md", CURATED)
     async with world.engine() as engine:
         added = await remember(engine, "Tea, not coffee.")
         replaced = await engine.append("Tea only.", supersedes=added.id)
@@ -146,7 +146,7 @@ async def test_what_a_stale_save_removes_can_be_put_back(world: World) -> None:
 
 
 async def test_many_writers_lose_nothing(world: World) -> None:
-    world.with_home("").write("MEMORY.md", CURATED)
+    world.write("MEMORY.md", CURATED)
     async with world.engine() as engine, anyio.create_task_group() as tasks:
         for number in range(20):
             tasks.start_soon(remember, engine, f"Preference number {number}.", f"Section {number % 3}")
@@ -157,7 +157,7 @@ async def test_many_writers_lose_nothing(world: World) -> None:
 
 
 async def test_what_is_refused(world: World) -> None:
-    world.with_home("").write("MEMORY.md", CURATED)
+    world.write("MEMORY.md", CURATED)
     config = RecallConfig(start_budget_tokens=200)
     async with world.engine(recall=config) as engine:
         for content, more, error in (
@@ -240,7 +240,7 @@ async def test_a_rule_begins_no_entry_and_code_in_one_keeps_its_indentation(worl
 
 async def test_of_entries_that_say_the_same_none_is_taken_out(world: World) -> None:
     text = "# Memory\n\n## Work\n- Ask before deploying\n\n## Shop\n- Ask before deploying\n"
-    world.with_home("").write("MEMORY.md", text)
+    world.write("MEMORY.md", text)
     async with world.engine() as engine:
         entry = sections.entries(text)[0].hash
         for _ in range(2):
@@ -273,7 +273,7 @@ async def test_a_status_of_the_persons_own_is_not_replaced_by_archiving(world: W
 )
 async def test_an_entry_with_code_is_one(world: World, entry: str) -> None:
     before, after = "# Rules\n\n- One rule\n\n", "\n## More\n\n- Another rule\n"
-    world.with_home("").write("MEMORY.md", before + entry + after)
+    world.write("MEMORY.md", before + entry + after)
     known = sections.entries(before + entry + after)
     assert [one.title.split()[0] for one in known] == ["One", "Deploy", "Another"]
     async with world.engine() as engine:
