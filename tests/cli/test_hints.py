@@ -80,7 +80,6 @@ def test_a_tool_is_told_of_tools(served: Place):
         ("backup", "export"),
         ("serch", "search"),
         ("recent", "list"),
-        ("open", "edit"),
         ("unarchive", "restore"),
         ("over", "archive"),
         ("lint", "links --check"),
