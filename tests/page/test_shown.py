@@ -38,7 +38,7 @@ def test_a_note_is_muted_from_there(place: Place):
         page = browser.press(browser.see("/ui/shown").form("Mute", target=note))
         assert "Agents no longer get it unasked." in page.text
         assert not call(browser.daemon, "brief", session="codex/next", prompt=QUESTION)["text"]
-        browser.press(page.form("Undo", targets=note))
+        browser.press(page.form("Undo", target=note))
         ask(browser, "codex/last")
 
 
