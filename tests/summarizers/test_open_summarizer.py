@@ -42,5 +42,5 @@ def test_the_prompts_travel_with_the_package():
     names = {entry.name for entry in (files("mcp_memory.summarizers") / "prompts").iterdir()}
     forms = ("list_form", "page_form")
     assert names == {
-        f"{name}.md" for name in ("rules", "notes", "topics", "broader", "fresh", "update", "terse", *forms)
+        f"{name}.md" for name in ("rules", "notes", "topics", "broader", "fresh", "update", "terse", "lines", *forms)
     }

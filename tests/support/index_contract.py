@@ -316,8 +316,8 @@ class IndexContract:
         long = "Kiln, glaze, port, deploy, friday, region, build, cache, queue and index."
         texts = {"a.md": ["ok then"], "b.md": [long], "c.md": ["ok", long], "d.md": ["größe"]}
         start(index, [make_upsert(path, found) for path, found in texts.items()])
-        assert [record.path for record in index.short_notes(EVERY_STATE, 7)] == ["a.md", "d.md"]
-        assert [record.path for record in index.short_notes(EVERY_STATE, 7, limit=1)] == ["a.md"]
+        assert [record.path for record in index.short_notes(EVERY_STATE, 7)] == ["d.md", "a.md"]
+        assert [record.path for record in index.short_notes(EVERY_STATE, 7, limit=1)] == ["d.md"]
         assert index.short_notes(EVERY_STATE, 6) == []
 
     def test_imported_private_and_muted_notes_can_be_left_out(self, index: Index) -> None:
