@@ -6,7 +6,7 @@ unchanged line isn't asked about again. A line that has no finding is left to ru
 
 import logging
 from asyncio import create_task, sleep
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from mcp_memory.errors import SummarizerUnavailable
@@ -90,9 +90,10 @@ class LineReader:
         finally:
             asking.cancel()
 
-    def erase(self, sources: Collection[str]) -> None:
-        """Erase what was found about lines of these notes or entries. Raises StorageFailed."""
-        self._lines.remove(lambda line: line.get("source") in sources)
+    def erase(self, *sources: str) -> None:
+        """Erase what was found about lines of these notes or entries. `path#` stands for all entries of a log. Raises
+        StorageFailed."""
+        self._lines.remove(lambda line: line["source"].startswith(sources))
         self.changes += 1
 
     def _keep(self, task: LineTask, batch: Sequence[SourceLine], answer: Mapping[str, Finding]) -> None:

@@ -134,7 +134,7 @@ class MadeNotes(NoteCopies):
         return [note.path for note in self._made_of(erased) if note.state is NoteState.INBOX]
 
     def erase(self, erased: ErasedText) -> Sequence[NotePath]:
-        self.core.background.reader.erase(erased.ids)
+        self.core.background.reader.erase(*erased.ids, f"{erased.path}#{erased.entry or ''}")
         return ()
 
     def _made_of(self, erased: ErasedText) -> Iterator[NoteRecord]:

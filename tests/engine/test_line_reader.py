@@ -140,5 +140,5 @@ async def test_without_a_model_nothing_is_found(tmp_path: Path, endpoint: StubEn
 async def test_what_was_found_in_an_erased_note_is_erased(tmp_path: Path, endpoint: StubEndpoint):
     reader = opened(endpoint, tmp_path)
     await reader.read(TASK, LINES)
-    reader.erase({"n2"})
+    reader.erase("n2", "memory/2026-05-01.md#")
     assert reader.findings(TASK) == {OLD.key: {}}

@@ -114,4 +114,4 @@ def _check(item: Mapping[str, Any], line: SourceLine) -> Finding:
 
 
 def _is_name(text: str) -> bool:
-    return 1 < len(text) <= MOST_NAME_CHARS and any(map(str.isalpha, text)) and is_harmless(text)
+    return 1 < len(text) <= MOST_NAME_CHARS and is_harmless(text)

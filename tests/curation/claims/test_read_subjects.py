@@ -154,3 +154,16 @@ async def test_what_was_found_in_an_erased_note_is_gone(world: World, model: Rea
         await engine.perform("erase", {"target": note.id, "sure": True})
         assert "Tait" not in json.dumps(await subjects(engine))
         assert note.id not in (world.state / "read-lines.jsonl").read_text()
+
+
+async def test_what_was_found_in_an_erased_entry_of_a_log_is_gone(world: World, model: Reader) -> None:
+    say(model, {"line": 1, "about": [LORNA]}, {"line": 2, "about": [{"name": "Dora", "kind": "person"}]})
+    async with world.engine(**model.sections) as engine:
+        await engine.append("Lorna Tait came by.", kind="log")
+        await engine.append("Dora fixed the printer.", kind="log")
+        await engine.run_job("pages")
+        assert {"people/Lorna Tait", "people/Dora"} <= set(await subjects(engine))
+        hit = next(one for one in (await engine.search("Lorna Tait came by")).hits if "Lorna" in one.snippet)
+        await engine.perform("erase", {"target": hit.id, "sure": True})
+        kept = (world.state / "read-lines.jsonl").read_text()
+        assert "Lorna" not in kept and "Dora" in kept
