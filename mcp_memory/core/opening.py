@@ -64,7 +64,7 @@ from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS, NoteKinds
 from mcp_memory.vault.journals.ledger import NoteJournals
 from mcp_memory.vault.marker import MARKER, Marker, MarkerGuard, open_marker
-from mcp_memory.vault.note_file import MEMORY, Layout
+from mcp_memory.vault.note_file import MEMORY, SOUL, Layout
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.vault import Vault
 
@@ -178,12 +178,10 @@ def open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo)
 
 
 def _keeps_at_root(root: Path, home: str) -> bool:
-    """Return whether `MEMORY.md` and the daily logs stay at the root: only the root has such files."""
-    at_root, in_home = (
-        any(os.path.exists(folder / name) for name in (MEMORY, "memory"))  # noqa: PTH110 -- False on any error
-        for folder in (root, root / home)
-    )
-    return at_root and not (home and in_home)
+    """Return whether agents write `MEMORY.md` and the daily logs at the root: it is an OpenClaw workspace, whose agent
+    reads them there, and the managed folder has none."""
+    in_home = any(os.path.exists(root / home / name) for name in (MEMORY, "memory"))  # noqa: PTH110 -- False on error
+    return not in_home and (root / SOUL).is_file()
 
 
 def _source(name: str, folder: str) -> Path:

@@ -19,7 +19,7 @@ from mcp_memory.text.language.sentences import statement_of
 from mcp_memory.text.tokens import truncate
 from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.vault.config import COMMITMENT
-from mcp_memory.vault.note_file import NoteFile, is_memory
+from mcp_memory.vault.note_file import MEMORY, NoteFile, is_memory
 from mcp_memory.vault.project_state import PLAN, PROGRESS, state_path
 from mcp_memory.vault.vault import Vault
 
@@ -120,7 +120,8 @@ class SessionStart:
 
     def _curated(self, room_chars: int) -> list[Excerpt]:
         """Return standing orders, `MEMORY.md`, and the beginnings of the files of OpenClaw's workspace."""
-        found = [excerpt for path in [*self._orders(), self.vault.layout.memory] for excerpt in self._excerpts(path)]
+        memories = dict.fromkeys((self.vault.layout.memory, MEMORY))  # the agents' file, and a person's own at the root
+        found = [excerpt for path in [*self._orders(), *memories] for excerpt in self._excerpts(path)]
         for path in workspace_files(self.vault, self._now):
             found += fit(self._excerpts(path), int(WORKSPACE_SHARE * room_chars), 0).excerpts
         return found
@@ -157,8 +158,11 @@ class SessionStart:
         return self.wanted.now or datetime.now(UTC)
 
     def _logs(self) -> list[NotePath]:
-        days = (self._now.date() - timedelta(days=back) for back in range(self.log_days))
-        return [path for day in days for path in reversed(self.vault.daily_log.parts(day))]
+        """Return the logs of the last days, a person's own at the root behind the agents'."""
+        found: list[NotePath] = []
+        for day in (self._now.date() - timedelta(days=back) for back in range(self.log_days)):
+            found += [*reversed(self.vault.daily_log.parts(day)), NotePath(f"memory/{day}.md")]
+        return found
 
     def _orders(self) -> list[NotePath]:
         orders = self.index.notes(replace(self.wanted, kinds=None, always_load=True))

@@ -65,6 +65,8 @@ class NoteLookup:
         """Return the id with this end, in any case of letters; a path in the Unicode form that the disk has; any other
         target as it is. Raises InvalidInput for several ids."""
         named = named_by(target)
+        if target == f"path:{MEMORY}":
+            return target  # a person's own at the root, as hits name it
         if isinstance(named, tuple):
             path, entry = named
             spelled = await in_thread(self._spelled, path, deadline_s=LOOK_S, what="looking for the note")
@@ -106,15 +108,19 @@ class NoteLookup:
 
     def _spelled(self, path: NotePath) -> NotePath:
         """Return the path as the disk spells it: macOS writes `é` as two characters, and a keyboard as one. A project's
-        state and `MEMORY.md` are named without the managed folder."""
-        if path.isascii() and not path.startswith(PROJECTS):
-            return self.layout.place_of(path)
+        state and `MEMORY.md` are named without the managed folder; a person's `MEMORY.md` at the root is meant only
+        while agents have none."""
+        place = self.layout.place_of(path)
+        if path.isascii() and not path.startswith(PROJECTS) and place == path:
+            return path
         try:
             is_known = self.index.note(path) is not None
+            if place != path:
+                return path if is_known and not self.index.note(place) else place
             inside = self.layout.in_home(path)
             found = [inside] if self.index.note(inside) else self.index.named(f"/{normalize('NFC', path)}")
         except IndexUnavailable:
-            return path
+            return place
         return found[0] if len(found) == 1 and not is_known else path
 
     async def reach(

@@ -28,6 +28,8 @@ HISTORIES = f"{ARCHIVE}/history/"
 MEMORY = NotePath("MEMORY.md")
 """The name that agents use for the curated file, wherever it is."""
 DREAMS = NotePath("DREAMS.md")  # what is proposed for it
+SOUL = NotePath("SOUL.md")
+"""A file at the root of every OpenClaw workspace, and of no other folder."""
 MAX_ID = 200
 
 _UNKNOWN = datetime(1, 1, 2, tzinfo=UTC)
@@ -45,7 +47,7 @@ class Layout:
 
     home: str  # the managed folder; empty for the vault's root
     tz: tzinfo
-    at_root: bool = True  # whether `MEMORY.md`, `DREAMS.md` and the daily logs are at the root
+    at_root: bool = True  # whether agents write `MEMORY.md`, `DREAMS.md` and the daily logs at the root
 
     @property
     def memory(self) -> NotePath:

@@ -47,7 +47,7 @@ def tier_of(path: str, *, layout: Layout, vouched: bool) -> OwnershipTier:
     if path.startswith("@"):
         return "source"
     inner = layout.below_home(path)
-    if path == layout.memory or path.startswith(("memory/", f"{layout.log_folder}/")):
+    if path == layout.memory or path.startswith(f"{layout.log_folder}/"):
         return "curated"
     if inner is None:
         return "personal"

@@ -466,11 +466,37 @@ async def test_files_that_agents_add_to_are_in_the_managed_folder(world: World):
     assert {"Agent/MEMORY.md", "Agent/memory/2026-11-21.md"} <= world.files().keys()
 
 
-async def test_an_existing_memory_file_stays_in_use(world: World):
+OWN = {"MEMORY.md": b"# Mine\n\n- Uses npm\n", "memory/2026-11-20.md": b"# Mine\n\n## 09:00 Barge\n\nSank it.\n"}
+
+
+async def test_a_persons_own_memory_and_logs_are_read_and_not_written(world: World):
     world.with_home("Agent")
-    world.write("MEMORY.md", "# Mine\n\n- Uses npm\n")
+    for path, content in OWN.items():
+        world.write(path, content)
+    async with world.engine() as engine:
+        assert "Uses npm" in await engine.recall(path="MEMORY.md"), "while agents have none"
+        for entry in ((await engine.search("Sank it")).hits[0].id, f"memory/2026-11-20.md#{'0' * 16}"):
+            with pytest.raises(Refused, match="personal note"):
+                await engine.forget(entry)
+        await engine.append("Likes tea", path="MEMORY.md", section="Preferences")
+        await engine.append("Deployed", kind="log")
+        start = await engine.recall()
+        assert "Uses npm" in start and "Likes tea" in start and "Deployed" in start
+        own = (await engine.search("Uses npm")).hits[0].id
+        assert "Uses npm" in await engine.recall(ids=[own])
+        assert "Likes tea" in await engine.recall(path="MEMORY.md")
+    after = world.files()
+    assert {path: after.get(path) for path in after if not path.startswith("Agent/")} == OWN
+    assert {"Agent/MEMORY.md", "Agent/memory/2026-11-21.md"} <= after.keys()
+
+
+async def test_an_openclaw_workspace_keeps_its_memory_and_logs_at_the_root(world: World):
+    world.with_home("Agent")
+    for path, content in {**OWN, "SOUL.md": b"Be calm."}.items():
+        world.write(path, content)
     async with world.engine() as engine:
         await engine.append("Likes tea", path="MEMORY.md", section="Preferences")
-    assert world.read("MEMORY.md").decode().startswith("# Mine\n\n- Uses npm\n")
-    assert b"Likes tea" in world.read("MEMORY.md")
-    assert "Agent/MEMORY.md" not in world.files()
+        await engine.append("Deployed", kind="log")
+    assert world.read("MEMORY.md").startswith(OWN["MEMORY.md"]) and b"Likes tea" in world.read("MEMORY.md")
+    assert b"Deployed" in world.read("memory/2026-11-21.md")
+    assert not {"Agent/MEMORY.md", "Agent/memory"} & world.files().keys()

@@ -73,6 +73,9 @@ class World:
         return self
 
     def write(self, path: str, content: str | bytes) -> Path:
+        """`MEMORY.md` and logs are the agents' own, in a vault that was made before, unless `with_home` came first."""
+        if path.startswith(("MEMORY.md", "memory/")) and not (self.root / ".mcp-memory").exists():
+            self.with_home("")
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -36,7 +36,7 @@ def person(tmp_path: Path) -> World:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("diary.md", "personal note"), ("notes/fact/a.md", "personal note"), ("MEMORY.md", "name one entry"),
+        ("diary.md", "personal note"), ("notes/fact/a.md", "personal note"), ("MEMORY.md", "personal note"),
         ("Agent/_always-load/rules.md", "may not change it"), ("Agent/notes/fact/by-hand.md", "did not write it"),
         ("@team/docs.md", "read-only source"),
     ],

@@ -48,7 +48,7 @@ def is_persons_word(vault: Vault, passage: Passage, action: ToolAction) -> bool:
 def _persons_lines(vault: Vault, passage: Passage) -> str:
     """Return the passage's lines in `MEMORY.md` without the entries that an agent added, and without headings, since an
     agent names the section of its entry."""
-    path = vault.layout.memory
+    path = passage.note.path
     text = vault.read(path).text
     agents = [entry for entry in entries_of(path, text) if vault.ledger.standings(entry_id(path, entry.hash))]
     left_out = {line for entry in agents for line in range(entry.start_line, entry.end_line + 1)}
