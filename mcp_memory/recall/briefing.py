@@ -270,7 +270,7 @@ class Briefer:
     def _loaded(self, session: str, folder: str) -> Set[NotePath]:
         """Return the files that the session's client reads by itself, and note that the session knows them."""
         client = session.partition("/")[0]
-        loaded = files_loaded_by(client, folder, self.answerer.vault, self.answerer.clock())
+        loaded = files_loaded_by(client, folder, self.answerer.vault)
         self.seen.add(session, [mark_of(passage) for path in loaded for passage in self.index.passages(path)])
         return loaded
 

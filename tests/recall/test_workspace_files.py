@@ -25,6 +25,9 @@ FILES = {
 }
 WORDS = ("drinks tea", "harbor master", "as a heron", "called Petrel", "lives at Bohus", "Oiled", "Painted")
 
+NOT_BY_OPENCLAW = ["called Petrel", "Oiled", "Painted"]
+"""OpenClaw 2026.9.6 reads neither TOOLS.md nor the logs: seen in its requests to a model."""
+
 
 @pytest.fixture
 def workspace(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
@@ -36,16 +39,17 @@ def workspace(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return world
 
 
-async def test_other_clients_start_with_the_workspace_and_openclaw_without(workspace: World) -> None:
+async def test_other_clients_start_with_the_workspace_and_openclaw_with_what_it_does_not_read(workspace: World) -> None:
     async with workspace.engine() as engine:
         said = await begun(engine, "codex/s")
         assert [word in said for word in WORDS] == [True] * len(WORDS) and "Sank" not in said
         assert count_tokens(said) <= 4000 and said.count("harbor master") < 100, "each within its share"
         own = await begun(engine, "openclaw/s")
-        assert not any(word in own for word in WORDS)
-        question = "what is the camera called"
-        assert "Petrel" in await told(engine, "codex/unbegun", question)
-        assert "Petrel" not in await told(engine, "openclaw/s", question), "OpenClaw knows it already"
+        assert [word for word in WORDS if word in own] == NOT_BY_OPENCLAW
+        question = "where does Maren live"
+        assert "Bohus" in await told(engine, "codex/unbegun", question)
+        assert "Bohus" not in await told(engine, "openclaw/s", question), "OpenClaw knows it already"
+        assert "Petrel" in await told(engine, "openclaw/unbegun", "what is the camera called")
 
 
 async def test_openclaw_with_another_workspace_gets_memory_as_any_client(
@@ -66,7 +70,7 @@ async def test_a_session_in_the_workspace_gets_nothing_that_its_client_reads_the
             for client in ("openclaw", "codex", "claude-code")
         }
         assert "drinks tea" in (await engine.brief("codex/t", folder="/\0\ud800")).text
-    assert not any(shown["openclaw"]) and all(shown["claude-code"])
+    assert shown["openclaw"] == [word in NOT_BY_OPENCLAW for word in WORDS] and all(shown["claude-code"])
     assert shown["codex"] == [word != "harbor master" for word in WORDS], "all but AGENTS.md"
 
 
@@ -75,3 +79,28 @@ async def test_a_vault_that_is_no_workspace_shows_neither_its_files_nor_its_logs
     async with workspace.engine() as engine:
         said = await begun(engine, "codex/s")
         assert "drinks tea" in said and not any(word in said for word in WORDS[1:])
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("CLAUDE.md", "@AGENTS.md"), (".claude/CLAUDE.md", "Read this: @../more.md.\n"), ("CLAUDE.md", None),
+        ("CLAUDE.md", "Not `@AGENTS.md`.\n```\n@AGENTS.md\n```\n@/etc/passwd @nowhere.md @\0"),
+    ],
+)  # fmt: skip
+async def test_claude_code_gets_no_file_that_its_own_file_imports(
+    workspace: World, place: str, text: str | None
+) -> None:
+    workspace.write("more.md", "@AGENTS.md @more.md")
+    workspace.write("sub/x.md", "")
+    if text is None:
+        (workspace.root / place).symlink_to("AGENTS.md")
+    else:
+        workspace.write(place, text)
+    async with workspace.engine() as engine:
+        for folder in (workspace.root, workspace.root / "sub"):
+            said = (await engine.brief("claude-code/s", folder=str(folder))).text
+            is_held_back = text is None or "Not" not in text
+            assert ("harbor master" in said) is not is_held_back and "as a heron" in said
+        elsewhere = await engine.brief("claude-code/t", folder=str(workspace.root.parent))
+        assert "harbor master" in elsewhere.text
