@@ -119,22 +119,22 @@ class Excerpt:
         return lines + self._label(logs.title_and_labels([above])[0] or above or self.note.title, self.path)
 
     def head(self, *, timed: bool) -> str:
-        """Return where the text is from: date, kind, project and short id. The path and lines are added if the text
-        isn't a whole note or the note has no id, and the title where neither names it. No name in it reads as a
-        sentence of ours."""
+        """Return where the text is from: date, kind, project, author if it is another agent, and short id. The path and
+        lines are added if the text isn't a whole note or the note has no id, and the title where neither names it. No
+        name in it reads as a sentence of ours."""
         remark = f" ({in_line(self.remark)})" if self.remark else ""
-        if self.is_line:
-            return (self.short_id or named(self.path)) + remark
         note, path = self.note, self.shown_path
+        title, labels = logs.title_and_labels(self.headings) if note.is_log else (note.title, None)
+        author = labels.source if labels else author_of(note)
+        by = f"by {named(author)}" if author and author != current_caller().client else ""
+        if self.is_line:
+            return " ".join(filter(None, [self.short_id or named(self.path), by])) + remark
         day, clock = self.day_and_time()
         kind = "" if note.kind == "note" or f"/{note.kind}/" in f"/{path}" or (note.is_log and path) else note.kind
-        title, labels = logs.title_and_labels(self.headings) if note.is_log else (note.title, None)
         project = (labels.project if labels else note.project) or ""
         facts = [self.about] if self.about else ["" if day in path else day, clock if timed else "", named(kind)]
         facts += [named(project) if project not in {self.asking, f"{SESSION}{current_caller().session}"} else ""]
-        author = labels.source if labels else author_of(note)
-        facts += [f"by {named(author)}" if author and author != current_caller().client else ""]
-        facts += [f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""]
+        facts += [by, f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""]
         facts += [self.short_id if self.entry or not path else "", named(path)]
         return " ".join(filter(None, facts)) + (self._label(title, path) if self.is_whole else self.place()) + remark
 

@@ -8,6 +8,7 @@ from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.session_start import MOST_OF_KINDS
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.vault.journals.tombstones import Caller
 from tests.support.briefings import begun
 from tests.support.world import World
 
@@ -275,3 +276,13 @@ async def test_a_fresh_tail_is_shown_whole_where_it_is_set(world: World) -> None
             start = await begun(engine, f"session-{count}")
         told = [f"glaze ran a little on shelf {day}" in start for day in range(5)]
         assert told == [False, False, *[count > 0] * 3]
+
+
+async def test_a_line_names_its_author_if_that_is_another_agent(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append("From now on the starter is fed at five.", kind="decision", source="baker")
+        await engine.append("The oven door always stays shut.", kind="decision", source="cli")
+        for client, names_baker in (("orchestrator", True), ("baker", False)):
+            told = (await engine.ask("recall", Caller(client)))["text"]
+            assert "fed at five" in told and ("by baker: From now on" in told) is names_baker
+            assert "The oven door" in told and "by cli" not in told, "a person's own"
