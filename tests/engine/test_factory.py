@@ -12,6 +12,7 @@ import pytest
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.index import IndexConfig
+from mcp_memory.models import Outcome
 from mcp_memory.vault.config import KindConfig, VaultConfig
 from mcp_memory.vault.journals.tombstones import GRACE_DAYS
 from tests.support.world import World, found
@@ -56,11 +57,17 @@ async def test_other_packages_keep_the_files_and_search_them_as_the_guide_shows(
     lines = [line for group, of_group in points.items() for line in (f"[{group}]", *map(" = ".join, of_group.items()))]
     (facts / "entry_points.txt").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(packages)
-    monkeypatch.setenv("MEMORY_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.setenv("HOME", str(tmp_path))
     async with world.engine(vault=VaultConfig(storage="mirrored"), index=IndexConfig("in-memory")) as engine:
         receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
         assert await found(engine, "kettle") == [receipt.path]
-    assert (tmp_path / "mirror" / receipt.path).read_bytes() == world.read(receipt.path)
+        (mirror := tmp_path / "memory-mirror").rename(tmp_path / "moved")
+        mirror.write_text("a file is in the way")
+        with pytest.raises(StorageFailed, match=r"failed: NotADirectoryError at .*memory_mirror.py:\d+"):
+            await engine.append("The kettle is red", kind="fact")
+        mirror.unlink()
+        assert (await engine.append("The kettle is red", kind="fact")).outcome is Outcome.DUPLICATE
+    assert (tmp_path / "moved" / receipt.path).read_bytes() == world.read(receipt.path)
     assert list(shared.rglob("index.db")) and not (world.state / "index").exists()
 
 
