@@ -61,6 +61,7 @@ RANKED, MOST_UNSURE = 0.3, 0.8
 """The most that the classifier's likelihood adds to the score of a proposal, and the highest score of a proposal."""
 PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut| y a)|elle|ils|elles|él|ella|ellos)\b")
 _ASKS_OR_COUNTS = re.compile(r"[?\d]")
+_LABEL = re.compile(r"(?:preference|decision|lesson|fix|fact|workflow)(?= ?:)")  # `Lesson: …` names its kind
 _NAMES_NOTHING = re.compile(r"\s*(?:$|[,.;:!…–—-])")
 """Matches the rest of a retraction without a noun: `scrap it, we …`, not `drop that column`."""
 
@@ -271,8 +272,9 @@ def _stated(one: _Judged, reason: str, before: _Judged | None, *, reason_first: 
 
 
 def _kind(one: _Judged) -> StatementKind:
-    ruled = one.rule.kind if one.rule else None
-    if ruled is StatementKind.COMMITMENT or ruled is StatementKind.LESSON:
+    label = _LABEL.match(one.sentence.view, opening_chars(one.sentence))
+    ruled = StatementKind(label[0]) if label else one.rule and one.rule.kind
+    if ruled and (label or ruled in {StatementKind.COMMITMENT, StatementKind.LESSON}):
         return ruled
     if one.personal or has_cue(one.sentence.view, "taste", part=REVIEW):
         return StatementKind.PREFERENCE

@@ -62,6 +62,12 @@ def test_what_is_stated_outright(words: str, sort: StatementKind):
     assert found.text == f"{said[0].upper()}{said[1:].removesuffix('.')}.", "in clean words"
 
 
+def test_a_label_says_the_kind():
+    words = "Lesson: if the brioche rests for less than 8 hours, it tears."
+    (found,) = extract_candidates([person(words)])
+    assert (found.kind, found.text) == (StatementKind.LESSON, words)
+
+
 @pytest.mark.parametrize(
     "words",
     [
