@@ -106,7 +106,7 @@ class CandidateIngest:
         return [one for one in new if one.outright or one in proposed]
 
     async def _find(self, captured: CapturedMessages, before: Transcript) -> list[Candidate]:
-        embedder = self._core.search.model.at_hand
+        embedder = await self._core.search.model.when_loaded()  # without it, others are found
         model = SentenceModel(embedder) if embedder else None
         given = captured.messages, model, before, captured.material
         return await in_thread(extract_candidates, *given, what="reading the transcript")

@@ -220,11 +220,11 @@ class Index(ABC):
         """Return the distinct ids, sorted, of notes and log entries in any state that end with these ASCII letters,
         digits and hyphens, whatever their case."""
 
-    def find_content(self, content_hash: str, kind: str, project: str | None) -> list[NoteRecord]:
-        """Return active notes with exactly this body, kind and project, by path."""
-        wanted = (NoteState.ACTIVE, kind, project)
+    def find_content(self, content_hash: str, kind: str | None, project: str | None) -> list[NoteRecord]:
+        """Return active notes with exactly this body and project, of this kind or any, by path."""
+        wanted = (NoteState.ACTIVE, project)
         found = self.find_notes("content_hash", content_hash)
-        return [note for note in found if (note.state, note.kind, note.project) == wanted]
+        return [note for note in found if (note.state, note.project) == wanted and kind in (None, note.kind)]
 
     @abstractmethod
     def projects(self) -> list[str]:

@@ -151,11 +151,11 @@ class Memory(WholeNotes):
         once: bool = False,
     ) -> Receipt:
         """Store a note or log entry durably. The same content again returns the first note. With `once`, it does so
-        even if that note was forgotten or replaced, unless `created` is later. `created`: the date, if not now. `due`:
-        the date of a commitment. `when`: up to three phrases of what somebody is doing or asking when the note should
-        come up. `section`: with `path="MEMORY.md"`, the heading below which an entry is added. `etag`: replace the text
-        of the note at `path` if it still has this etag. Raises InvalidInput, Refused, AlreadyExists (for `path`),
-        PreconditionFailed (for `etag`), NotFound (for `supersedes`), StorageFailed."""
+        even if that note has another kind, or was forgotten or replaced, unless `created` is later. `created`: the
+        date, if not now. `due`: the date of a commitment. `when`: up to three phrases of what somebody is doing or
+        asking when the note should come up. `section`: with `path="MEMORY.md"`, the heading below which an entry is
+        added. `etag`: replace the text of the note at `path` if it still has this etag. Raises InvalidInput, Refused,
+        AlreadyExists (for `path`), PreconditionFailed (for `etag`), NotFound (for `supersedes`), StorageFailed."""
         return answers.receipt(
             self._ask(
                 "append", content=content, kind=kind, title=title, tags=tags, when=when, project=project,

@@ -47,6 +47,7 @@ class EmbedderLifecycle:
         self._called = anyio.Event()
         self._returned = anyio.Event()
         self._may_come = True
+        self._decided = anyio.Event()  # set once the model is in use, or can't be for now
         self.embedder: Embedder | None = None
         """If it is unloaded, its next text waits until it is loaded again."""
         self._guarded: CircuitBreakerEmbedder | None = None
@@ -99,6 +100,13 @@ class EmbedderLifecycle:
             with anyio.move_on_after(within_s):
                 await self._returned.wait()
 
+    async def when_loaded(self) -> Embedder | None:
+        """Return the embedder `at_hand`, after waiting for a model that is still coming, at most until a retry."""
+        with anyio.move_on_after(RETRY_S):
+            await self._decided.wait()
+        await self.wait_loaded(RETRY_S)
+        return self.at_hand
+
     async def run(self, swept: anyio.Event, progress: Progress | None) -> None:
         """Load the model, keep the index on its generation, embed forever. `swept`: after the first sweep."""
         embedder = await self._load(progress)
@@ -107,6 +115,7 @@ class EmbedderLifecycle:
         while True:
             self._wanted = anyio.Event()
             done = await self._work(embedder)
+            self._decided.set()
             self.settled.set()
             retry = not done or (embedder is None and self._may_come)
             with anyio.move_on_after(wait_s if retry else float("inf")) as pause:
@@ -164,12 +173,9 @@ class EmbedderLifecycle:
             if not embedder.resident or not config.unload_after_s:
                 return embedder
             return IdleUnloadEmbedder(embedder, lambda: open_embedder(config, self._folder))
-        except McpMemoryError as error:
-            self._may_come = not isinstance(error, ConfigInvalid) and config.provider != "none"
-            self._state = f"unavailable: {error}"
         except Exception as error:  # keyword search must go on
-            self._state = f"unavailable: {type(error).__name__} while loading"
-            log.error("loading the model: %s", place_of(error))
+            self._may_come = not isinstance(error, ConfigInvalid) and config.provider != "none"
+            self._state = _fault_of(error)
         return None
 
     @property
@@ -181,11 +187,8 @@ class EmbedderLifecycle:
         self._absence = ""
         try:
             await in_thread(embedder.load, deadline_s=self._load_s, what="loading the model")
-        except McpMemoryError as error:
-            self._absence = f"unavailable: {error}"
         except Exception as error:  # keyword search must go on
-            self._absence = f"unavailable: {type(error).__name__} while loading"
-            log.error("loading the model again: %s", place_of(error))
+            self._absence = _fault_of(error)
         self._returned.set()
 
     async def _work(self, embedder: Embedder | None) -> bool:
@@ -195,6 +198,7 @@ class EmbedderLifecycle:
             self._faults.pop("index", None)
             if embedder and embedder is not self.embedder:
                 self.embedder, self._guarded = embedder, CircuitBreakerEmbedder(embedder)
+                self._decided.set()
             if embedder:
                 if await self._builder.embed(embedder) and self._guarded:
                     self._guarded.resume()
@@ -211,3 +215,11 @@ class EmbedderLifecycle:
             return False
         self._faults.pop("model", None)
         return True
+
+
+def _fault_of(error: Exception) -> str:
+    """Return the state of a model that can't be loaded."""
+    if isinstance(error, McpMemoryError):
+        return f"unavailable: {error}"
+    log.error("loading the model: %s", place_of(error))
+    return f"unavailable: {type(error).__name__} while loading"

@@ -127,8 +127,8 @@ class Candidate:
         another name, and must not restore erased notes. Without a time, the key identifies the words and the
         session."""
         where = (self.at.astimezone(UTC).isoformat(),) if self.at else (client, session)
-        words = (self.said,) if self.said else (self.kind, self.text)  # a later version may assign another kind
-        identity = "\0".join((*where, *(" ".join(each.split()) for each in words)))
+        # not by its kind, which a later version may change
+        identity = "\0".join((*where, " ".join((self.said or self.text).split())))
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -63,7 +63,7 @@ def extract_candidates(
         replace(one, instead_of=one.instead_of.instead_of or one.instead_of) if one.instead_of in new else one
         for one in kept
     ]
-    once = {(one.kind, one.text.casefold()): one for one in kept}
+    once = {one.text.casefold(): one for one in kept}
     return sorted(once.values(), key=lambda candidate: candidate.offset)
 
 

@@ -42,7 +42,7 @@ class Draft:
     section: str | None = None  # of `MEMORY.md`
     replaces: str | None = None  # the hash of an entry of `MEMORY.md`
     created: datetime | None = None  # when its content was said, if not now
-    once: bool = False  # don't store content again that was forgotten or replaced, unless it was said after that
+    once: bool = False  # don't store content again under another kind, or that was forgotten or replaced since
     folder: str | None = None  # below the managed folder, if not its kind's
     id: NoteId | None = None  # None for a new one
     more: Mapping[str, frontmatter.Value] = field(default_factory=dict[str, frontmatter.Value])  # further frontmatter
@@ -51,9 +51,14 @@ class Draft:
     def content_hash(self) -> str:
         return content_hash(self.content)
 
+    @property
+    def kind_of_same(self) -> str | None:
+        """The kind of a note that counts as the same if it has this content; None for any kind."""
+        return None if self.once else self.kind.name
+
     def is_stored_as(self, record: NoteRecord) -> bool:
-        wanted = (self.content_hash, self.kind.name, self.project)
-        return (record.content_hash, record.kind, record.project) == wanted
+        own = self.content_hash, self.kind.name, self.project
+        return own == (record.content_hash, record.kind, record.project)
 
     @property
     def heading(self) -> str:

@@ -45,8 +45,9 @@ class NotePublisher:
         """Return the active note with the same content, at a place in the ledger or in `same`.
 
         If there is none, return a superseded note whose successor is active, unless the draft was said later or
-        `replaces` the successor. A draft to be stored only `once` also finds any other retired note."""
-        wanted = (draft.content_hash, draft.kind.name, draft.project)
+        `replaces` the successor. A draft to be stored only `once` also finds any other retired note, of any
+        kind."""
+        wanted = (draft.content_hash, draft.kind_of_same, draft.project)
         known = self._ledger.written(*wanted)
         contents = {draft.content_hash, *(entry.now for entry in known)}
         now = self._notes.clock()
@@ -60,7 +61,9 @@ class NotePublisher:
             except (NotFound, Refused, PathRefused, StorageFailed):
                 continue  # announced but never published, moved since, or no longer a note
             record = file.record
-            if record.content_hash not in contents or (record.kind, record.project) != wanted[1:]:
+            if record.content_hash not in contents or record.project != draft.project:
+                continue
+            if draft.kind_of_same not in (None, record.kind):
                 continue
             if record.state is NoteState.ACTIVE and (record.expires_at is None or record.expires_at > now):
                 return WriteResult(file, Outcome.DUPLICATE)

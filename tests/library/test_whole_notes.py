@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,23 @@ def test_an_example_prints_its_tree(example: str, printed: list[str], place: Pla
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert all(line in done.stdout for line in printed), done.stdout
+
+
+@pytest.mark.with_model
+def test_statements_and_what_is_stored_of_them_do_not_depend_on_when_the_model_is_loaded(place: Place) -> None:
+    chat = [{"role": "user", "content": text} for text in ("Never put salt on the yeast.", "I prefer bills by e-mail.")]
+    with Memory.open(place.vault) as memory:
+        early = memory.extract_statements(chat)
+        memory.settled()
+        assert len(early) == 2 and memory.extract_statements(chat) == early
+
+
+def test_a_statement_of_another_kind_is_not_stored_twice(vault: Path) -> None:
+    with Memory.open(vault) as memory:
+        (statement,) = memory.extract_statements(CHAT)
+        kept = memory.add(statement)
+        assert memory.add(replace(statement, kind="preference")).id == kept.id
+        assert memory.append(statement.content, kind="preference").id != kept.id, "a note may be stored as both"
 
 
 GUIDE = CHECKOUT / "mcp_memory/guide/library.md"

@@ -276,7 +276,7 @@ async def _write(core: Core, draft: Draft, supersedes: Place | None) -> Receipt:
 
 def _same_content(core: Core, draft: Draft) -> list[NotePath]:
     """Return where the index has this content. The ledger has it, too, but not after a move."""
-    kind, project = draft.kind.name, draft.project
+    kind, project = draft.kind_of_same, draft.project
     written = core.vault.ledger.written(draft.content_hash, kind, project)
     try:
         contents = [draft.content_hash, *sorted({entry.now for entry in written if entry.now})]

@@ -85,7 +85,7 @@ class Ledger:
         self._entries: list[LedgerEntry] = []
         self._paths: dict[NoteId, dict[NotePath, Standing]] = {}
         self._at: dict[NotePath, dict[NoteId, str]] = {}
-        self._by_content: dict[tuple[str, str, str | None], list[LedgerEntry]] = {}
+        self._by_content: dict[tuple[str, str | None], list[LedgerEntry]] = {}
         self._first: dict[tuple[NoteId, str], str] = {}
         self._parts: dict[NoteId, deque[Mapping[str, Sequence[str]]]] = {}
         self.damaged_lines = 0
@@ -108,9 +108,9 @@ class Ledger:
         ids = list(self._paths)
         return [(path, note) for note in ids for path, how in self.standings(note).items() if how == "adopted"]
 
-    def written(self, content: str, kind: str, project: str | None) -> list[LedgerEntry]:
-        """Return the times at which this content was about to be written, oldest first."""
-        return list(self._by_content.get((content, kind, project), ()))
+    def written(self, content: str, kind: str | None, project: str | None) -> list[LedgerEntry]:
+        """Return the times at which this content was about to be written, oldest first; without a kind, as any kind."""
+        return [entry for entry in self._by_content.get((content, project), ()) if kind in (None, entry.kind)]
 
     def first(self, note_id: NoteId, content: str) -> str:
         """Return the hash of a note's content when it was written, given its present hash; they differ if we rewrote
@@ -213,7 +213,7 @@ class Ledger:
             self._first[entry.id, entry.now] = entry.content
         if entry.parts is not None:
             self._parts.setdefault(entry.id, deque(maxlen=KEPT_PARTS)).append(entry.parts)
-        self._by_content.setdefault((entry.content, entry.kind, entry.project), []).append(entry)
+        self._by_content.setdefault((entry.content, entry.project), []).append(entry)
 
 
 class NoteJournals:
