@@ -359,7 +359,7 @@ async def test_a_run_that_is_killed_at_any_write_is_done_by_the_next(world: Worl
         async with each.engine(**settings) as engine:
             await dream(engine)
             assert b"- [x]" not in each.read("DREAMS.md")
-    for path in ("MEMORY.md", "Agent/notes/decision/lena-owns-billing.md"):
+    for path in ("MEMORY.md", "notes/decision/lena-owns-billing.md"):
         assert body_of(world.read(path)) == body_of(whole.read(path))
 
 
