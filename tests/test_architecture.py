@@ -32,7 +32,7 @@ SEARCH_ARGUMENT = "include_archived"
 """An argument of `memory_search` that has come through every layer since the first version."""
 
 # The limit is today's figure where that is beyond the target, so that it can only fall: (limit, target).
-PACKAGE_TOKENS = (577_060, 500_000)
+PACKAGE_TOKENS = (576_935, 500_000)
 MODULES_A_FOLDER = (16, 16)
 FOLDER_LINES = (3_000, 3_000)
 LONG_MODULES = (0, 0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import pytest
 
 from mcp_memory.page.views import VIEWS
@@ -30,3 +33,10 @@ def test_a_page_has_nothing_inline_and_nothing_from_elsewhere(browser: Browser, 
     page = browser.see(path, status)
     assert page.inline == []
     assert [source for source in page.sources if not source.startswith(("/ui", "#", "?"))] == []
+
+
+def test_each_class_has_one_rule_of_its_own(browser: Browser):
+    """Two views that give a class other meanings would change each other."""
+    sheet = browser.send("GET", "/ui/static/page.css").text.partition("@media (max-width")[0]
+    names = Counter(re.findall(r"^(\.[a-z-]+) \{", sheet, re.MULTILINE))
+    assert names and [name for name, count in names.items() if count > 1] == []

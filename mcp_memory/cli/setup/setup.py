@@ -4,7 +4,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,8 +25,8 @@ from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.integrations.clients import CLIENTS, TITLES
-from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
+from mcp_memory.settings.settings_file import file_of
 from mcp_memory.text.pluralize import counted, listed
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.transfer.detect import detect_source
@@ -212,7 +211,7 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
     for what, section, key, is_on in automatic:
         dialogue.report.setdefault("automatic", []).append({"what": what, "setting": f"{section}.{key}", "on": is_on})
         dialogue.say(f"- {what}; {'off' if is_on else 'is off'}: {key} = false under [{section}]")
-    file = short_path(settings.file or Path(config_file(settings.environ)))
+    file = short_path(file_of(settings))
     dialogue.say(f"Settings go into {file}: mcp-memory config default explains each", indent=0)
     dialogue.say("To disconnect a client: mcp-memory uninstall CLIENT", indent=0)
     dialogue.say("Try it: tell an agent something to remember, and ask another one for it.", indent=0)

@@ -7,9 +7,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,9 +24,9 @@ from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.integrations import config_files, toml
 from mcp_memory.integrations.clients import CLIENTS, TITLES, find_client
-from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
-from mcp_memory.integrations.text_file import decode, read, read_text
-from mcp_memory.runtime.paths import PREFIX, config_file
+from mcp_memory.integrations.text_file import read_text
+from mcp_memory.runtime.paths import PREFIX
+from mcp_memory.settings import settings_file
 from mcp_memory.settings.settings import Settings
 from mcp_memory.summarizers.agents import PROGRAMS
 
@@ -208,29 +206,21 @@ def _explain(dialogue: Dialogue, settings: Settings, found: Sequence[str]) -> No
 
 def _write(dialogue: Dialogue, settings: Settings, section: str, key: str, answer: str) -> None:
     """Write the answer, and restart the daemon if it changes something."""
-    target, setting = ConfigTarget(_file(settings), ()), f'{key} = "{answer}" under [{section}]'
+    setting = f'{key} = "{answer}" under [{section}]'
     try:
-        old = read(target.file)
-        new = toml.set_table(decode(old), (section,), {key: answer}).encode()
-        change = ConfigChange(target, old, new, keeps_old=old is not None)
-        config_files.check(change)
-        config_files.apply(change, datetime.now().astimezone())
+        file = settings_file.change(settings, section, key, answer)
         if answer != NONE:
             restart_daemon(dialogue.cli.load())
     except McpMemoryError as error:
         dialogue.fail(f"the answer isn't stored: {setting}", error)
         return
-    where = f"{setting} in {short_path(target.file)}"
+    where = f"{setting} in {short_path(file)}"
     dialogue.say(f"{'off' if answer == NONE else 'on'}: {where}; mcp-memory status shows it")
 
 
 def _is_answered(settings: Settings) -> bool:
-    is_in_file = "reader" in toml.value_of(read_text(_file(settings))).get("extraction", {})
+    is_in_file = "reader" in toml.value_of(read_text(settings_file.file_of(settings))).get("extraction", {})
     return is_in_file or f"{PREFIX}EXTRACTION_READER" in settings.environ
-
-
-def _file(settings: Settings) -> Path:
-    return settings.file or Path(config_file(settings.environ))
 
 
 def _setting(reader: str) -> str:
