@@ -10,7 +10,7 @@ const TYPING = "input:not([type=hidden], [type=checkbox]), textarea, select";
 
 let loading = 0;
 
-async function load(url, options = {}, { keepsPlace = true } = {}) {
+async function load(url, options = {}, { keepsPlace = true, keepsFlash = false } = {}) {
   const turn = ++loading;
   const row = rows().indexOf(current());
   const open = [...main().querySelectorAll("details[id][open]")].map((one) => one.id);
@@ -25,6 +25,8 @@ async function load(url, options = {}, { keepsPlace = true } = {}) {
   const page = new DOMParser().parseFromString(text, "text/html");
   const found = page.getElementById("main");
   if (!found) return say("The daemon doesn't answer. Trying again …");
+  const flash = keepsFlash && !found.querySelector(".flash") && main().querySelector(".flash");
+  if (flash) found.prepend(flash);
   main().replaceWith(found);
   document.title = page.title;
   for (const name of ["header.bar nav"]) {
@@ -143,9 +145,11 @@ function follow() {
     if (event.data === version) return say("");
     say(`The daemon is now version ${event.data}.`, { label: "Reload", work: () => location.reload() });
   });
+  // The own action is such a change, too: its outcome, with the undo, stays until the next action.
+  const show = () => load(location.href, {}, { keepsFlash: true });
   stream.addEventListener("change", () => {
-    if (isBusy()) say("Something changed.", { label: "Show it", work: () => load(location.href) });
-    else load(location.href);
+    if (isBusy()) say("Something changed.", { label: "Show it", work: show });
+    else show();
   });
   stream.addEventListener("signed-out", () => { stream.close(); location.reload(); });
   stream.addEventListener("error", () => {
